@@ -1,0 +1,42 @@
+# snug_folder(NAME [SOURCES ...] [TESTS ...] [FOLDERS ...] [LIBRARIES ...])
+#
+# One folder of snug/ as the static library snug_<NAME>: SOURCES without .cpp, the FOLDERS to its left that it
+# includes, the external LIBRARIES that it needs. Each word of TESTS names <word>_test.cpp; together they are the
+# program <NAME>_test, which ctest runs whole.
+function(snug_folder name)
+  cmake_parse_arguments(arg "" "" "SOURCES;TESTS;FOLDERS;LIBRARIES" ${ARGN})
+  set(library snug_${name})
+  list(TRANSFORM arg_SOURCES APPEND .cpp)
+  list(TRANSFORM arg_FOLDERS PREPEND snug_)
+  if(arg_SOURCES)
+    add_library(${library} STATIC ${arg_SOURCES})
+    set(visibility PUBLIC)
+    target_compile_options(${library} PRIVATE ${SNUG_WARNINGS})
+  else()
+    add_library(${library} INTERFACE)
+    set(visibility INTERFACE)
+  endif()
+  target_include_directories(${library} ${visibility}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(${library} ${visibility} cxx_std_20)
+  target_link_libraries(${library} ${visibility} ${arg_FOLDERS} ${arg_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY SNUG_FOLDERS ${library})
+
+  if(SNUG_TESTS AND arg_TESTS)
+    list(TRANSFORM arg_TESTS APPEND _test.cpp)
+    snug_test(${name}_test SOURCES ${arg_TESTS} FOLDERS ${name} testing)
+  endif()
+endfunction()
+
+# snug_test(NAME SOURCES ... FOLDERS ... [LIBRARIES ...]): a GoogleTest program that ctest runs.
+function(snug_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;FOLDERS;LIBRARIES" ${ARGN})
+  list(TRANSFORM arg_FOLDERS PREPEND snug_)
+  add_executable(${name} ${arg_SOURCES})
+  target_compile_options(${name} PRIVATE ${SNUG_WARNINGS})
+  target_link_libraries(${name} PRIVATE ${arg_FOLDERS} ${arg_LIBRARIES} GTest::gtest snug_test_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_property(TEST ${name} PROPERTY PROCESSORS 2)
+endfunction()
+
+set(SNUG_WARNINGS -Wall -Wextra -Wno-missing-field-initializers $<$<BOOL:${SNUG_WERROR}>:-Werror>)
