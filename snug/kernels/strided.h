@@ -1,0 +1,33 @@
+// Copies of boxes between layouts: transpose, slice, pad and concat are all one of these.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace snug::kernels {
+
+// A box of up to 8 axes; strides count elements and may be 0 (repeat) on the from side or negative.
+struct Box {
+  int axes = 0;
+  int64_t extents[8] = {};
+  int64_t from_strides[8] = {};
+  int64_t to_strides[8] = {};
+};
+
+// to[sum i_k * to_strides[k]] = from[sum i_k * from_strides[k]] for every index of the box, which
+// must not overlap itself. `element_bytes` is 1, 2, 4 or 8.
+void copy_box(const Box& box, const void* from, void* to, size_t element_bytes) noexcept;
+
+// The same with +=, on float32: the gradient of a slice of something already written.
+void add_box(const Box& box, const float* from, float* to) noexcept;
+
+// The box that turns a contiguous array of `extents` into one whose axis k is axis order[k].
+Box transpose_box(int axes, const int64_t* extents, const int* order) noexcept;
+
+// to[n] = value.
+void fill(float value, float* to, int64_t n) noexcept;
+
+// y = x[rows, columns] turned into [columns, rows].
+void transpose(const float* x, float* y, int64_t rows, int64_t columns) noexcept;
+
+}  // namespace snug::kernels
