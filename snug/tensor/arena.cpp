@@ -15,13 +15,17 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 Arena::Arena(size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
-  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block == MAP_FAILED) {
-    throw BudgetError("arena: the system refuses a block of {} bytes; lower `memory`, or raise the process's limits",
-                      bytes);
+    throw BudgetError(
+        "arena: the system refuses a block of {} bytes; lower `memory`, or raise the process's "
+        "limits",
+        bytes);
   }
   data_ = static_cast<std::byte*>(block);
-  // A huge page at the ragged end would be resident beyond the plan: the kernel only uses whole ones inside the block.
+  // A huge page at the ragged end would be resident beyond the plan: the kernel only uses whole
+  // ones inside the block.
   madvise(block, bytes, bytes >= kHugePage ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 

@@ -4,9 +4,9 @@
 
 namespace snug {
 
-// One block of memory, straight from the system and given back to it whole. Aligned to a page, zero-filled, with huge
-// pages asked for where that saves page faults without adding resident bytes. Throws BudgetError when the system has
-// no such block.
+// One block of memory, straight from the system and given back to it whole. Aligned to a page,
+// zero-filled, with huge pages asked for where that saves page faults without adding resident
+// bytes. Throws BudgetError when the system has no such block.
 class Arena {
  public:
   Arena() = default;

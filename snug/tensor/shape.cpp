@@ -45,15 +45,16 @@ int64_t Shape::size_per_row() const {
 }
 
 Shape Shape::at(int64_t rows) const {
-  Shape concrete = *this;
-  for (int axis = 0; axis < rank_; ++axis) {
-    if (extents_[axis].times_rows) concrete.set(axis, extents_[axis].count * rows);
+  Shape concrete;
+  for (const Extent extent : extents()) {
+    concrete.push_back(extent.times_rows ? Extent(extent.count * rows) : extent);
   }
   return concrete;
 }
 
 void Shape::push_back(Extent extent) {
-  if (rank_ == kMaxRank) throw ShapeError("a shape has at most {} axes; {} has one more", kMaxRank, text());
+  if (rank_ == kMaxRank)
+    throw ShapeError("a shape has at most {} axes; {} has one more", kMaxRank, text());
   extents_[rank_++] = extent;
 }
 
@@ -87,13 +88,15 @@ std::string Shape::text() const {
   return result + "]";
 }
 
-bool operator==(const Shape& a, const Shape& b) { return std::ranges::equal(a.extents(), b.extents()); }
+bool operator==(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a.extents(), b.extents());
+}
 
 int normalised_axis(int axis, int rank, std::string_view where) {
   const int index = axis < 0 ? axis + rank : axis;
   if (index < 0 || index >= rank) {
-    throw ShapeError("{}: axis {} is outside a value of {} axes; axes go from {} to {}", where, axis, rank, -rank,
-                     rank - 1);
+    throw ShapeError("{}: axis {} is outside a value of {} axes; axes go from {} to {}", where,
+                     axis, rank, -rank, rank - 1);
   }
   return index;
 }
@@ -105,9 +108,11 @@ Shape broadcast(const Shape& a, const Shape& b, std::string_view where) {
     const int ia = axis - rank + a.rank(), ib = axis - rank + b.rank();
     const Extent ea = ia < 0 ? Extent(1) : a.extent(ia), eb = ib < 0 ? Extent(1) : b.extent(ib);
     if (ea != eb && ea != Extent(1) && eb != Extent(1)) {
-      throw ShapeError("{}: the shapes {} and {} do not broadcast: axis {} is {} and {}; they must be equal or 1", where,
-                       a.text(), b.text(), axis, ea.times_rows ? "rows" : std::to_string(ea.count),
-                       eb.times_rows ? "rows" : std::to_string(eb.count));
+      throw ShapeError(
+          "{}: the shapes {} and {} do not broadcast: axis {} is {} and {}; they must be equal or "
+          "1",
+          where, a.text(), b.text(), axis, ea.times_rows ? "rows" : std::to_string(ea.count),
+          eb.times_rows ? "rows" : std::to_string(eb.count));
     }
     result.push_back(ea == Extent(1) ? eb : ea);
   }

@@ -8,19 +8,22 @@
 
 namespace snug {
 
-// One extent of a shape: a number, or a multiple of `rows`, the one extent that a graph leaves open.
+// One extent of a shape: a number, or a multiple of `rows`, the one extent that a graph leaves
+// open.
 struct Extent {
   int64_t count = 0;
   bool times_rows = false;
 
-  constexpr Extent(int64_t count = 0, bool times_rows = false) : count(count), times_rows(times_rows) {}  // NOLINT
+  constexpr Extent(int64_t count = 0, bool times_rows = false)
+      : count(count), times_rows(times_rows) {}  // NOLINT
   friend constexpr bool operator==(Extent a, Extent b) = default;
 };
 
 // The open extent itself: Shape{kRows, 28, 28, 1} is a batch of images.
 inline constexpr Extent kRows{1, true};
 
-// Up to eight extents, row-major, no heap. A shape with an open extent is symbolic; at(rows) makes it concrete.
+// Up to eight extents, row-major, no heap. A shape with an open extent is symbolic; at(rows) makes
+// it concrete.
 class Shape {
  public:
   static constexpr int kMaxRank = 8;
@@ -35,12 +38,14 @@ class Shape {
   // The extent as a number; fails when it is a multiple of rows.
   int64_t operator[](int axis) const;
   bool is_symbolic() const;
-  // Whether the outermost extent is a multiple of rows: then a stretch of rows is a stretch of memory.
+  // Whether the outermost extent is a multiple of rows: then a stretch of rows is a stretch of
+  // memory.
   bool has_rows() const { return rank_ > 0 && extents_[0].times_rows; }
 
   // The number of elements of a concrete shape (1 for a scalar).
   int64_t size() const;
-  // The elements that belong to one row: of {rows * k, a, b} it is k * a * b. Of a shape without rows, size().
+  // The elements that belong to one row: of {rows * k, a, b} it is k * a * b. Of a shape without
+  // rows, size().
   int64_t size_per_row() const;
 
   Shape at(int64_t rows) const;  // Every open extent with `rows` put in.
@@ -64,10 +69,12 @@ class Shape {
   int rank_ = 0;
 };
 
-// The index of `axis` counted from the front; throws ShapeError naming `where` when the shape has no such axis.
+// The index of `axis` counted from the front; throws ShapeError naming `where` when the shape has
+// no such axis.
 int normalised_axis(int axis, int rank, std::string_view where);
 
-// The shape that NumPy's rules give for two operands; throws ShapeError naming `where` and both shapes.
+// The shape that NumPy's rules give for two operands; throws ShapeError naming `where` and both
+// shapes.
 Shape broadcast(const Shape& a, const Shape& b, std::string_view where);
 
 }  // namespace snug

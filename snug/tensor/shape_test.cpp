@@ -33,7 +33,8 @@ TEST(Shape, RefusesShapesThatDoNotBroadcast) {
     FAIL();
   } catch (const ShapeError& error) {
     EXPECT_STREQ(error.what(),
-                 "add: the shapes [rows, 3] and [4] do not broadcast: axis 1 is 3 and 4; they must be equal or 1");
+                 "add: the shapes [rows, 3] and [4] do not broadcast: axis 1 is 3 and 4; they must "
+                 "be equal or 1");
   }
 }
 

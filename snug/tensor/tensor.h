@@ -35,7 +35,8 @@ struct Tensor {
 
   template <typename T>
   std::span<T> as() const {
-    SNUG_CHECK(kDType<T> == type.dtype, "a {} value read as {}", name_of(type.dtype), name_of(kDType<T>));
+    SNUG_CHECK(kDType<T> == type.dtype, "a {} value read as {}", name_of(type.dtype),
+               name_of(kDType<T>));
     return {static_cast<T*>(data), static_cast<size_t>(size())};
   }
 };

@@ -1,0 +1,132 @@
+#include "snug/exec/program.h"
+
+#include <algorithm>
+
+#include "snug/base/error.h"
+#include "snug/base/threads.h"
+#include "snug/exec/bound.h"
+
+namespace snug {
+
+Program::Program(const Graph& graph, Instance instance, Plan plan)
+    : graph_(&graph), instance_(std::move(instance)), plan_(std::move(plan)) {
+  validate(instance_.problem, plan_);
+}
+
+Program::~Program() = default;
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+
+void Program::bind(std::byte* arena, const std::vector<void*>& outside) {
+  SNUG_CHECK(reinterpret_cast<uintptr_t>(arena) % kAlignment == 0, "an arena at {}",
+             fmt::ptr(arena));
+  arena_ = arena;
+  outside_ = outside;
+  bound_.clear();
+  stages_.clear();
+  for (const PlanStage& stage : plan_.stages) {
+    const Item& item = instance_.items[plan_.steps[stage.first_step].node];
+    const StageShape& shape = instance_.stages[item.stage];
+    const int64_t rest = shape.parts > 1 ? instance_.rows % shape.part_rows : 0;
+    stages_.push_back(
+        {.first = stage.first_step, .last = stage.last_step, .shape = shape, .rest_rows = rest});
+  }
+  for (int step = 0; step < static_cast<int>(plan_.steps.size()); ++step)
+    bind_node(step, arena, outside);
+  for (const auto& bound : bound_) {
+    if (compiled_ || bound->item->what != Item::What::run) continue;
+    const int lanes = instance_.stages[bound->item->stage].lanes;
+    bound->item->kernel->compile(lanes);
+    if (bound->item->rest) bound->item->rest->compile(lanes);
+  }
+  compiled_ = true;
+}
+
+void Program::bind_node(int index, std::byte* arena, const std::vector<void*>& outside) {
+  const PlanStep& step = plan_.steps[index];
+  const Item& item = instance_.items[step.node];
+  const ProblemNode& problem_node = instance_.problem.nodes[step.node];
+  const StageShape& shape = instance_.stages[item.stage];
+  const auto stage =
+      std::ranges::find_if(plan_.stages, [&](const PlanStage& s) { return index < s.last_step; });
+  std::byte* lane_block = arena + stage->lane_offset;
+
+  const auto locate = [&](int buffer_index, bool rows) {
+    const Buffer& buffer = plan_.buffers[buffer_index];
+    if (buffer.local)
+      return BoundArgument{.base = lane_block + buffer.offset, .lane_stride = stage->lane_bytes};
+    const ProblemValue& value = instance_.problem.values[buffer.value];
+    const int64_t row_bytes =
+        rows && shape.parts > 1 ? value.bytes / instance_.rows * shape.part_rows : 0;
+    return BoundArgument{.base = arena + buffer.offset, .part_stride = row_bytes};
+  };
+
+  auto bound = std::make_unique<Bound>();
+  bound->item = &item;
+  size_t next = 0;
+  for (const Argument& argument : item.in) {
+    if (argument.problem_value >= 0) {
+      bound->in.push_back(locate(step.in[next++], argument.has_rows));
+    } else if (argument.value >= 0) {
+      const Type& type = graph_->type(argument.value);
+      const bool split = argument.has_rows && shape.parts > 1;
+      const int64_t stride = split ? static_cast<int64_t>(type.at(shape.part_rows).bytes()) : 0;
+      bound->in.push_back(
+          {.base = static_cast<std::byte*>(outside.at(argument.value)), .part_stride = stride});
+    } else {
+      bound->in.push_back({});
+    }
+  }
+  if (item.what == Item::What::run && item.prepared >= 0)
+    bound->prepared = locate(step.in[next++], false).base;
+  SNUG_CHECK(next == problem_node.in.size());
+  next = 0;
+  for (const Argument& argument : item.out) {
+    bound->out.push_back(locate(step.out[next++], argument.has_rows));
+    bound->out_bytes.push_back(instance_.problem.values[argument.problem_value].bytes);
+  }
+  for (size_t i = 0; i < item.partials.size(); ++i)
+    bound->partials.push_back(locate(step.out[next++], false).base);
+  const bool in_lanes = shape.parts > 1;
+  bound->scratch = (in_lanes ? lane_block : arena) + step.scratch_offset;
+  bound->scratch_lane_stride = in_lanes ? stage->lane_bytes : 0;
+  bound->in_pointers.resize(bound->in.size() * shape.lanes);
+  bound->out_pointers.resize(bound->out.size() * shape.lanes);
+  for (int lane = 0; lane < shape.lanes; ++lane) bound->place(0, lane);
+  bound_.push_back(std::move(bound));
+}
+
+void Program::bind_borrowed(Value input, const void* memory) {
+  outside_[input.id()] = const_cast<void*>(memory);
+  for (const auto& bound : bound_) {
+    for (size_t i = 0; i < bound->in.size(); ++i) {
+      const Argument& argument = bound->item->in[i];
+      if (argument.value != input.id()) continue;
+      bound->in[i].base = static_cast<std::byte*>(const_cast<void*>(memory));
+      const size_t lanes = bound->in_pointers.size() / bound->in.size();
+      for (size_t lane = 0; lane < lanes; ++lane)
+        bound->in_pointers[lane * bound->in.size() + i] = memory;
+    }
+  }
+}
+
+Tensor Program::tensor(Value value) const {
+  const Type type = value.type().at(instance_.rows);
+  const int placed = instance_.value_of[value.id()];
+  if (placed < 0) return {type, outside_.at(value.id())};
+  for (const Buffer& buffer : plan_.buffers) {
+    const bool lives = buffer.last_step == static_cast<int>(plan_.steps.size()) ||
+                       instance_.problem.values[placed].given;
+    if (buffer.value == placed && !buffer.local && lives) return {type, arena_ + buffer.offset};
+  }
+  throw InternalError("{}: it does not outlive the step; name it as a result", value.name());
+}
+
+Program make_program(const Graph& graph, const Values& results, int64_t rows, const Target& target,
+                     int64_t budget_bytes, const InstantiateOptions& options) {
+  Instance instance = instantiate(graph, results, rows, target, options);
+  Plan plan = make_plan(instance.problem, budget_bytes);
+  return Program(graph, std::move(instance), std::move(plan));
+}
+
+}  // namespace snug

@@ -1,0 +1,102 @@
+// A plan made executable: kernels bound to fixed addresses, one loop over nodes, no allocation
+// while it runs.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "snug/graph/graph.h"
+#include "snug/plan/instantiate.h"
+#include "snug/plan/plan.h"
+
+namespace snug {
+
+// What one node took.
+struct NodeProfile {
+  std::string name;
+  int64_t runs = 0;
+  double nanoseconds = 0;
+  double bytes = 0;  // Moved by one execution on all rows, by the op's own account.
+};
+
+class Program {
+ public:
+  enum class Mode {
+    plain,
+    // Lanes run one after the other; freed ranges are filled with signalling NaNs, and scratch
+    // stands between guards: a kernel that reads what is gone, or writes past its scratch, is
+    // found. The same bits as plain.
+    checked,
+    profiled,
+  };
+
+  // The graph must outlive the program. Validates the plan.
+  Program(const Graph& graph, Instance instance, Plan plan);
+  ~Program();
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+
+  size_t arena_bytes() const { return static_cast<size_t>(plan_.arena_bytes); }
+  int64_t rows() const { return instance_.rows; }
+  const Plan& plan() const { return plan_; }
+  const Problem& problem() const { return instance_.problem; }
+
+  // Compiles the kernels and binds them to an arena of arena_bytes() and to the memory of each
+  // variable and borrowed input (indexed by the graph's value number; null elsewhere). May be
+  // called again with other memory.
+  void bind(std::byte* arena, const std::vector<void*>& outside);
+  // Rebinds one borrowed input. Cheap: meant for every step.
+  void bind_borrowed(Value input, const void* memory);
+
+  // The nodes that compute, then those that commit state. Between the two stands the guard.
+  void compute(const StepInfo& step, Mode mode = Mode::plain);
+  void commit(const StepInfo& step, Mode mode = Mode::plain);
+  void run(const StepInfo& step, Mode mode = Mode::plain) {
+    compute(step, mode);
+    commit(step, mode);
+  }
+
+  // Node by node: runs the next one, in the plan's order, and calls `visit` with it. Every value is
+  // readable afterwards if the instance kept all.
+  void run_each(const StepInfo& step, const std::function<void(const Node&)>& visit);
+
+  // Where a value stands: an input's slot, a result, a variable. Throws InternalError for one that
+  // lives in parts only.
+  Tensor tensor(Value value) const;
+
+  // Of all runs in profiled mode, in the plan's order.
+  const std::vector<NodeProfile>& profile() const { return profile_; }
+
+ private:
+  struct Bound;
+  struct BoundStage;
+
+  void bind_node(int step, std::byte* arena, const std::vector<void*>& outside);
+  void run_stages(bool commits, const StepInfo& step, Mode mode);
+  void run_stage(const BoundStage& stage, const StepInfo& step);
+  void run_lane(const BoundStage& stage, int lane, const StepInfo& step);
+  void run_node(Bound& bound, const BoundStage& stage, int lane, int part, bool first,
+                const StepInfo& step) const;
+  void add_partials(const BoundStage& stage);
+  void run_checked(const BoundStage& stage, const StepInfo& step);
+  void run_profiled(const BoundStage& stage, const StepInfo& step);
+  void fill_dead(int step, int lane, bool local);
+
+  const Graph* graph_;
+  Instance instance_;
+  Plan plan_;
+  bool compiled_ = false;
+  std::byte* arena_ = nullptr;
+  std::vector<void*> outside_;
+  std::vector<std::unique_ptr<Bound>> bound_;
+  std::vector<BoundStage> stages_;
+  std::vector<NodeProfile> profile_;
+};
+
+// Plans a graph within a budget and makes its program: instantiate, make_plan, Program.
+Program make_program(const Graph& graph, const Values& results, int64_t rows, const Target& target,
+                     int64_t budget_bytes = kUnlimited, const InstantiateOptions& options = {});
+
+}  // namespace snug

@@ -1,0 +1,64 @@
+// A graph at a number of rows: its stages, its kernels, and the memory problem that they pose.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "snug/graph/graph.h"
+#include "snug/plan/partition.h"
+#include "snug/plan/problem.h"
+
+namespace snug {
+
+struct InstantiateOptions {
+  PartitionOptions partition;
+  // Inputs whose memory is the caller's, bound before each step, instead of a slot in the arena.
+  std::vector<Value> borrowed;
+  // Every value keeps its own memory until the step ends, so that it can be read; nothing runs in
+  // parts.
+  bool keep_all = false;
+};
+
+// One argument of an item: a value of the problem, or memory outside the arena.
+struct Argument {
+  int value = -1;          // The graph's number of the value; -1 for a prepared form.
+  int problem_value = -1;  // -1: a variable or a borrowed input.
+  bool has_rows = false;   // Then a part sees its own stretch.
+};
+
+// One node of the problem: a kernel's run, or the making of its prepared form.
+struct Item {
+  enum class What { run, prepare };
+  What what = What::run;
+  const Node* node = nullptr;
+  int stage = 0;
+  std::shared_ptr<Kernel> kernel;  // For a full part.
+  std::shared_ptr<Kernel> rest;    // For the last part, where it has fewer rows; otherwise null.
+  std::vector<Argument> in, out;
+  int prepared = -1;          // The problem's value of the prepared form, or -1.
+  bool sums = false;          // Outputs are sums over rows: the parts' results are added up.
+  std::vector<int> partials;  // For each output of a sum in several lanes: the problem's value of
+                              // lanes 1, 2, ...
+  size_t own_scratch_bytes = 0;  // The kernel's, before the room for a part's sums behind it.
+};
+
+struct StageShape {
+  int64_t part_rows = 0;
+  int parts = 1;
+  int lanes = 1;
+  bool commits = false;
+};
+
+struct Instance {
+  int64_t rows = 0;
+  std::vector<StageShape> stages;
+  std::vector<Item> items;    // The problem's nodes, in the same order.
+  std::vector<int> value_of;  // The graph's value -> the problem's, or -1.
+  Problem problem;
+};
+
+// `results` are the values that the caller reads after a step.
+Instance instantiate(const Graph& graph, const Values& results, int64_t rows, const Target& target,
+                     const InstantiateOptions& options = {});
+
+}  // namespace snug

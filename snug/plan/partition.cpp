@@ -1,0 +1,218 @@
+#include "snug/plan/partition.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "snug/base/error.h"
+
+namespace snug {
+namespace {
+
+// A rough machine: enough to tell a layer worth splitting from one that is not.
+constexpr double kFlopsPerNs = 100;
+constexpr double kBytesPerNs = 50;
+constexpr double kNodeNs = 50;
+// Below this much work a fork and join costs more than it brings.
+constexpr double kWorthThreadsNs = 15'000;
+// The share of a sum's own time that adding up its partial results may cost.
+constexpr double kSumOverhead = 0.05;
+// Reading weights again for each part is cheaper than adding up sums: they come from cache, ahead
+// of their use.
+constexpr double kReadingShare = 0.2;
+
+Types types_at(const Node& node, int64_t rows) {
+  Types types = node.input_types();
+  for (Type& type : types) type = type.at(rows);
+  return types;
+}
+
+int64_t output_bytes(const Node& node, int64_t rows) {
+  int64_t bytes = 0;
+  for (const int value : node.out())
+    bytes += static_cast<int64_t>(node.graph().type(value).at(rows).bytes());
+  return bytes;
+}
+
+class Partitioner {
+ public:
+  Partitioner(const Graph& graph, std::span<const Value> results, int64_t rows,
+              const Target& target, const PartitionOptions& options)
+      : graph_(graph), rows_(rows), target_(target), options_(options) {
+    find_live(results);
+  }
+
+  std::vector<StageChoice> stages() {
+    for (const Node* node : live_) time_[node] = node->commits() ? commit_time_ : earliest(*node);
+    for (const Node* node : live_) {
+      if (!node->commits()) delay_sources(*node);
+    }
+    std::map<int, std::vector<const Node*>> by_time;
+    for (const Node* node : live_) by_time[time_[node]].push_back(node);
+    std::vector<StageChoice> result;
+    for (auto& [time, nodes] : by_time) result.push_back(choose(time, std::move(nodes)));
+    return result;
+  }
+
+ private:
+  void find_live(std::span<const Value> results) {
+    std::vector<bool> needed(graph_.value_count());
+    for (const Value& value : results) needed[value.id()] = true;
+    const std::vector<const Node*> nodes = graph_.nodes();
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      const bool reaches =
+          std::ranges::any_of((*node)->out(), [&](int value) { return needed[value]; });
+      if (!reaches && !(*node)->commits()) continue;
+      for (const int value : (*node)->in()) needed[value] = true;
+      live_.push_back(*node);
+    }
+    std::ranges::reverse(live_);
+  }
+
+  // Whether a node may run in a stage with parts.
+  bool splits(const Node& node) const {
+    if (!options_.parts || node.commits()) return false;
+    const std::optional<Rows> rows = node.rows();
+    if (!rows || *rows == Rows::coupled) return false;
+    return *rows == Rows::each || !too_wide(node);
+  }
+
+  // A sum whose result is large beside the work on the rows (the weight gradient of a wide layer on
+  // few rows): partial results would cost more than they bring, so it runs once, after the parts,
+  // split over its output.
+  bool too_wide(const Node& node) const {
+    if (target_.threads == 1) return false;
+    const double adding_ns =
+        3.0 * (target_.threads - 1) * static_cast<double>(output_bytes(node, rows_)) / kBytesPerNs;
+    const double own_ns = estimated_ns(node, rows_) / target_.threads;
+    return own_ns > kWorthThreadsNs / 4 && adding_ns > kSumOverhead * own_ns;
+  }
+
+  // Stages with parts have even times, whole ones odd times. A value made by a row-wise node can be
+  // read in its own stage by the node's successors; a sum, and anything made in a whole stage, is
+  // complete only when its stage ends.
+  int earliest(const Node& node) const {
+    const bool split = splits(node);
+    int time = split ? 0 : 1;
+    for (const int value : node.in()) {
+      const Node* producer = graph_.producer(value);
+      if (producer == nullptr) continue;
+      const int made = time_.at(producer);
+      const bool made_in_parts = made % 2 == 0;
+      int ready = made;
+      if (split)
+        ready = !made_in_parts ? made + 1 : *producer->rows() == Rows::sum ? made + 2 : made;
+      if (!split) ready = made_in_parts ? made + 1 : made;
+      time = std::max(time, ready);
+    }
+    return time;
+  }
+
+  // A node that reads nothing that is computed waits for its first reader, so that its result does
+  // not wait instead.
+  void delay_sources(const Node& node) {
+    for (const int value : node.in()) {
+      if (graph_.producer(value) != nullptr) return;
+    }
+    int first_reader = commit_time_;
+    for (const Node* reader : live_) {
+      const bool reads = std::ranges::any_of(
+          reader->in(), [&](int value) { return graph_.producer(value) == &node; });
+      if (reads) first_reader = std::min(first_reader, time_[reader]);
+    }
+    if (first_reader == commit_time_) return;
+    const bool split = splits(node);
+    const int latest = (first_reader % 2 == 0) == split ? first_reader : first_reader - 1;
+    time_[&node] = std::max(time_[&node], latest);
+  }
+
+  StageChoice choose(int time, std::vector<const Node*> nodes) const {
+    StageChoice stage{.nodes = std::move(nodes), .part_rows = rows_, .threads = target_.threads};
+    double total_ns = 0;
+    for (const Node* node : stage.nodes) total_ns += estimated_ns(*node, rows_);
+    if (total_ns < kWorthThreadsNs) stage.threads = 1;
+    if (time % 2 != 0 || time == commit_time_ || stage.threads == 1) return stage;
+    const int lanes = static_cast<int>(std::min<int64_t>(stage.threads, rows_));
+    if (lanes == 1) return stage;
+    const int64_t most = std::max<int64_t>(rows_ / lanes, 1);
+    const int64_t fits_cache =
+        options_.part_bytes / std::max<int64_t>(live_bytes_per_row(stage), 1);
+    const int64_t wanted =
+        std::clamp(fits_cache, std::min(fewest_rows(stage, total_ns), most), most);
+    const int64_t per_lane = (rows_ + lanes - 1) / lanes;
+    const int64_t parts_per_lane = (per_lane + wanted - 1) / wanted;
+    stage.part_rows = (rows_ + lanes * parts_per_lane - 1) / (lanes * parts_per_lane);
+    stage.parts = static_cast<int>((rows_ + stage.part_rows - 1) / stage.part_rows);
+    stage.lanes = std::min(lanes, stage.parts);
+    stage.threads = 1;
+    return stage;
+  }
+
+  // The most bytes a row that live at once between the stage's nodes.
+  int64_t live_bytes_per_row(const StageChoice& stage) const {
+    std::unordered_map<int, size_t> last_use;
+    for (size_t i = 0; i < stage.nodes.size(); ++i) {
+      for (const int value : stage.nodes[i]->in()) last_use[value] = i;
+      for (const int value : stage.nodes[i]->out()) last_use[value] = i;
+    }
+    std::vector<int64_t> ends(stage.nodes.size());
+    int64_t live = 0, most = 0;
+    for (size_t i = 0; i < stage.nodes.size(); ++i) {
+      for (const int value : stage.nodes[i]->out()) {
+        const Type& type = graph_.type(value);
+        if (!type.shape.has_rows()) continue;
+        const int64_t bytes = type.shape.size_per_row() * static_cast<int64_t>(size_of(type.dtype));
+        live += bytes;
+        ends[last_use[value]] += bytes;
+      }
+      most = std::max(most, live);
+      live -= ends[i];
+    }
+    return most;
+  }
+
+  // Parts of fewer rows would spend too much on adding up sums and on reading weights again.
+  int64_t fewest_rows(const StageChoice& stage, double total_ns) const {
+    double repeated_ns = 0;
+    for (const Node* node : stage.nodes) {
+      const double sums =
+          *node->rows() == Rows::sum ? static_cast<double>(output_bytes(*node, rows_)) : 0;
+      repeated_ns +=
+          (2 * sums + kReadingShare * static_cast<double>(weight_bytes(*node))) / kBytesPerNs;
+    }
+    const double ns_per_row = total_ns / static_cast<double>(rows_);
+    return std::max<int64_t>(1, static_cast<int64_t>(repeated_ns / (kSumOverhead * ns_per_row)));
+  }
+
+  int64_t weight_bytes(const Node& node) const {
+    int64_t bytes = 0;
+    for (const int value : node.in()) {
+      const Type& type = graph_.type(value);
+      if (!type.shape.is_symbolic()) bytes += static_cast<int64_t>(type.bytes());
+    }
+    return bytes;
+  }
+
+  const Graph& graph_;
+  int64_t rows_;
+  Target target_;
+  PartitionOptions options_;
+  std::vector<const Node*> live_;
+  std::unordered_map<const Node*, int> time_;
+  static constexpr int commit_time_ = 1 << 30;
+};
+
+}  // namespace
+
+double estimated_ns(const Node& node, int64_t rows) {
+  const Cost cost = node.op().cost(types_at(node, rows));
+  return kNodeNs + std::max(cost.flops / kFlopsPerNs, cost.bytes / kBytesPerNs);
+}
+
+std::vector<StageChoice> partition(const Graph& graph, std::span<const Value> results, int64_t rows,
+                                   const Target& target, const PartitionOptions& options) {
+  SNUG_CHECK(rows > 0, "{} rows", rows);
+  return Partitioner(graph, results, rows, target, options).stages();
+}
+
+}  // namespace snug

@@ -1,0 +1,41 @@
+// Cuts the nodes of a step into stages: which run part by part of the rows, and in how many parts
+// and lanes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "snug/graph/graph.h"
+
+namespace snug {
+
+// Nodes that run together. In a stage with parts, every node treats each row on its own or sums
+// over rows; the stage runs once for each part, a part on one thread of one of `lanes` lanes, so
+// that what passes between its nodes stays in cache and never exists whole. A stage of one part
+// runs node by node on whole values, each on `threads` threads.
+struct StageChoice {
+  std::vector<const Node*> nodes;
+  int64_t part_rows = 0;  // The last part may have fewer.
+  int parts = 1;
+  int lanes = 1;
+  int threads = 1;  // Of each kernel.
+};
+
+struct PartitionOptions {
+  bool parts = true;  // false: one node after the other on whole values.
+  // The bytes that the values between the nodes of one part should stay within: a share of the L2
+  // cache.
+  int64_t part_bytes = 384 << 10;
+};
+
+// The stages of a graph at a number of rows, in an order that respects every dependency: computing
+// nodes first, then committing ones. Nodes that neither commit nor lead to `results` are left out.
+// A pure function: the same partition on every machine with the same number of threads.
+std::vector<StageChoice> partition(const Graph& graph, std::span<const Value> results, int64_t rows,
+                                   const Target& target, const PartitionOptions& options = {});
+
+// A rough time of one execution on one thread, from flops and bytes.
+double estimated_ns(const Node& node, int64_t rows);
+
+}  // namespace snug
