@@ -17,7 +17,8 @@ void run_parts(int parts, void (*body)(void*, int), void* context) {
 #pragma omp parallel num_threads(parts)
   {
     const FlushDenormals flush;
-    for (int part = omp_get_thread_num(); part < parts; part += omp_get_num_threads()) body(context, part);
+    for (int part = omp_get_thread_num(); part < parts; part += omp_get_num_threads())
+      body(context, part);
   }
 }
 
@@ -29,7 +30,9 @@ int hardware_threads() {
 
 #if defined(__SSE__)
 constexpr unsigned kFlushToZeroAndDenormalsAreZero = 0x8040;
-FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | kFlushToZeroAndDenormalsAreZero); }
+FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) {
+  _mm_setcsr(saved_ | kFlushToZeroAndDenormalsAreZero);
+}
 FlushDenormals::~FlushDenormals() { _mm_setcsr(saved_); }
 #else
 FlushDenormals::FlushDenormals() : saved_(0) {}

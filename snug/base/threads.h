@@ -5,19 +5,21 @@
 
 namespace snug {
 
-// Calls body(context, part) for part = 0 .. parts-1, each exactly once, on up to `parts` threads; returns when all are
-// done. With parts == 1, or inside another parallel region, it calls in order on this thread. The body must not throw.
+// Calls body(context, part) for part = 0 .. parts-1, each exactly once, on up to `parts` threads;
+// returns when all are done. With parts == 1, or inside another parallel region, it calls in order
+// on this thread. The body must not throw.
 void run_parts(int parts, void (*body)(void* context, int part), void* context);
 
 template <typename Body>
 void parallel_parts(int parts, const Body& body) {
   if (parts == 1) return body(0);
-  run_parts(parts, [](void* context, int part) { (*static_cast<const Body*>(context))(part); },
-            const_cast<void*>(static_cast<const void*>(&body)));
+  run_parts(
+      parts, [](void* context, int part) { (*static_cast<const Body*>(context))(part); },
+      const_cast<void*>(static_cast<const void*>(&body)));
 }
 
-// Splits [0, size) into `parts` stretches at multiples of `grain` and calls body(begin, end) for each that is not
-// empty. The split depends on size, parts and grain only.
+// Splits [0, size) into `parts` stretches at multiples of `grain` and calls body(begin, end) for
+// each that is not empty. The split depends on size, parts and grain only.
 template <typename Body>
 void parallel_ranges(int64_t size, int parts, int64_t grain, const Body& body) {
   const int64_t blocks = (size + grain - 1) / grain;
@@ -31,7 +33,8 @@ void parallel_ranges(int64_t size, int parts, int64_t grain, const Body& body) {
 // The cores that this process may use.
 int hardware_threads();
 
-// While it lives, denormal numbers are flushed to zero on this thread; the host's setting is put back after.
+// While it lives, denormal numbers are flushed to zero on this thread; the host's setting is put
+// back after.
 class FlushDenormals {
  public:
   FlushDenormals();

@@ -1,0 +1,56 @@
+#include "snug/base/memory.h"
+
+#include <algorithm>
+
+#include "snug/base/cgroup.h"
+#include "snug/base/error.h"
+#include "snug/base/proc.h"
+
+namespace snug {
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t own_status(std::string_view key) {
+  return number_after(lines_of("/proc/self/status"), key).value_or(0);
+}
+
+// /proc/self/limits: "Max address space   <soft>   <hard>   bytes", with "unlimited" for none.
+void add_rlimit(AvailableMemory& memory, const fs::path& root, std::string_view name,
+                std::string_view title, std::string_view used_key) {
+  for (const std::string& line : lines_of(root / "proc/self/limits")) {
+    if (!line.starts_with(title)) continue;
+    const auto limit = number_after({"soft " + line.substr(title.size())}, "soft");
+    const auto used = number_after(lines_of(root / "proc/self/status"), used_key);
+    if (limit) memory.limits.push_back({std::string(name), *limit, used.value_or(0)});
+  }
+}
+
+}  // namespace
+
+int64_t resident_bytes() { return own_status("VmRSS:"); }
+int64_t peak_resident_bytes() { return own_status("VmHWM:"); }
+
+AvailableMemory available_memory(const fs::path& root) {
+  const auto meminfo = lines_of(root / "proc/meminfo");
+  const auto total = number_after(meminfo, "MemTotal:");
+  const auto available = number_after(meminfo, "MemAvailable:");
+  if (!total || !available) {
+    throw Error(
+        "available memory: {} does not say MemTotal and MemAvailable; mount /proc or give the "
+        "budget yourself",
+        (root / "proc/meminfo").string());
+  }
+  const auto pid = number_after(lines_of(root / "proc/self/status"), "Pid:");
+
+  AvailableMemory memory;
+  memory.limits = cgroup_limits(root, static_cast<int>(pid.value_or(0)));
+  add_rlimit(memory, root, "RLIMIT_AS", "Max address space", "VmSize:");
+  add_rlimit(memory, root, "RLIMIT_DATA", "Max data size", "VmData:");
+  memory.limits.push_back({"MemAvailable", *total, *total - *available});
+  std::stable_sort(memory.limits.begin(), memory.limits.end(),
+                   [](const auto& a, const auto& b) { return a.free_bytes() < b.free_bytes(); });
+  return memory;
+}
+
+}  // namespace snug
