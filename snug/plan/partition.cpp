@@ -81,7 +81,7 @@ class Partitioner {
   // few rows): partial results would cost more than they bring, so it runs once, after the parts,
   // split over its output.
   bool too_wide(const Node& node) const {
-    if (target_.threads == 1) return false;
+    if (target_.threads == 1 || options_.forced_part_rows > 0) return false;
     const double adding_ns =
         3.0 * (target_.threads - 1) * static_cast<double>(output_bytes(node, rows_)) / kBytesPerNs;
     const double own_ns = estimated_ns(node, rows_) / target_.threads;
@@ -130,8 +130,11 @@ class Partitioner {
     StageChoice stage{.nodes = std::move(nodes), .part_rows = rows_, .threads = target_.threads};
     double total_ns = 0;
     for (const Node* node : stage.nodes) total_ns += estimated_ns(*node, rows_);
+    const bool splits = time % 2 == 0 && time != commit_time_;
+    if (splits && options_.forced_part_rows > 0)
+      return cut(std::move(stage), options_.forced_part_rows, target_.threads);
     if (total_ns < kWorthThreadsNs) stage.threads = 1;
-    if (time % 2 != 0 || time == commit_time_ || stage.threads == 1) return stage;
+    if (!splits || stage.threads == 1) return stage;
     const int lanes = static_cast<int>(std::min<int64_t>(stage.threads, rows_));
     if (lanes == 1) return stage;
     const int64_t most = std::max<int64_t>(rows_ / lanes, 1);
@@ -141,7 +144,12 @@ class Partitioner {
         std::clamp(fits_cache, std::min(fewest_rows(stage, total_ns), most), most);
     const int64_t per_lane = (rows_ + lanes - 1) / lanes;
     const int64_t parts_per_lane = (per_lane + wanted - 1) / wanted;
-    stage.part_rows = (rows_ + lanes * parts_per_lane - 1) / (lanes * parts_per_lane);
+    return cut(std::move(stage), (rows_ + lanes * parts_per_lane - 1) / (lanes * parts_per_lane),
+               lanes);
+  }
+
+  StageChoice cut(StageChoice stage, int64_t part_rows, int lanes) const {
+    stage.part_rows = std::min(part_rows, rows_);
     stage.parts = static_cast<int>((rows_ + stage.part_rows - 1) / stage.part_rows);
     stage.lanes = std::min(lanes, stage.parts);
     stage.threads = 1;

@@ -27,6 +27,9 @@ struct PartitionOptions {
   // The bytes that the values between the nodes of one part should stay within: a share of the L2
   // cache.
   int64_t part_bytes = 384 << 10;
+  // Every stage that can run in parts does, with this many rows each, whether it pays or not. 0:
+  // where it pays.
+  int64_t forced_part_rows = 0;
 };
 
 // The stages of a graph at a number of rows, in an order that respects every dependency: computing
