@@ -1,0 +1,155 @@
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "snug/base/error.h"
+#include "snug/plan/plan.h"
+#include "snug/plan/random_problem.h"
+
+namespace snug {
+namespace {
+
+// One stage in parts with a local value, one without, an overwrite, scratch in both, a pinned
+// result.
+Problem small_problem() {
+  return {
+      .values = {{.name = "x", .bytes = 1024, .part_bytes = 256, .given = true},
+                 {.name = "a", .bytes = 1024, .part_bytes = 256},
+                 {.name = "b", .bytes = 1024, .part_bytes = 256},
+                 {.name = "c", .bytes = 1024},
+                 {.name = "d", .bytes = 640},
+                 {.name = "y", .bytes = 64, .pinned = true}},
+      .nodes = {{.name = "make_a", .in = {0}, .out = {1}, .scratch_bytes = 64, .stage = 0},
+                {.name = "make_b", .in = {1}, .out = {2}, .stage = 0},
+                {.name = "make_c", .in = {2}, .out = {3}, .overwrites = {{0, 0}}, .stage = 1},
+                {.name = "make_d", .in = {3}, .out = {4}, .scratch_bytes = 64, .stage = 1},
+                {.name = "make_y", .in = {3, 4}, .out = {5}, .stage = 1, .recomputable = false}},
+      .stages = {{.parts = 4, .lanes = 2}, {}}};
+}
+
+class ValidateTest : public ::testing::Test {
+ protected:
+  ValidateTest() : problem_(small_problem()), plan_(make_plan(problem_, kUnlimited)) {
+    validate(problem_, plan_);
+  }
+
+  // Breaks the plan and expects the message to say how.
+  void expect_refused(const std::string& why, const std::function<void(Plan&)>& corrupt) {
+    Plan plan = plan_;
+    corrupt(plan);
+    try {
+      validate(problem_, plan);
+      ADD_FAILURE() << "accepted: " << why;
+    } catch (const InternalError& error) {
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+  }
+
+  Problem problem_;
+  Plan plan_;
+};
+
+TEST_F(ValidateTest, Overlap) {
+  expect_refused("live at the same time",
+                 [](Plan& p) { p.buffers[4].offset = p.buffers[3].offset; });
+  expect_refused("live at the same time",
+                 [](Plan& p) { p.steps[3].scratch_offset = p.buffers[3].offset; });
+  expect_refused("live at the same time",
+                 [](Plan& p) { p.stages[0].lane_offset = p.buffers[0].offset; });
+  expect_refused("live at the same time",
+                 [](Plan& p) { p.steps[0].scratch_offset = p.buffers[1].offset; });
+}
+
+TEST_F(ValidateTest, OverwriteWithoutPermission) {
+  ASSERT_EQ(plan_.buffers[2].offset, plan_.buffers[3].offset);
+  problem_.nodes[2].overwrites.clear();
+  expect_refused("live at the same time", [](Plan&) {});
+}
+
+TEST_F(ValidateTest, MissingNode) {
+  expect_refused("never runs", [](Plan& p) {
+    p.steps.pop_back();
+    p.stages[1].last_step = 4;
+    p.buffers.pop_back();
+    p.buffers[3].last_step = p.buffers[4].last_step = 3;
+  });
+  expect_refused("is in no stage", [](Plan& p) { p.stages[1].last_step = 4; });
+}
+
+TEST_F(ValidateTest, WrongOrder) {
+  expect_refused("outside its lifetime", [](Plan& p) { std::swap(p.steps[2], p.steps[3]); });
+  expect_refused("runs out of order", [](Plan& p) { std::swap(p.steps[3], p.steps[4]); });
+  expect_refused("other parts or lanes", [](Plan& p) { std::swap(p.steps[1], p.steps[2]); });
+}
+
+TEST_F(ValidateTest, ReadAfterFree) {
+  expect_refused("outside its lifetime", [](Plan& p) { p.buffers[3].last_step = 3; });
+  expect_refused("outside its lifetime", [](Plan& p) { p.buffers[0].last_step = -1; });
+  // With lifetimes that look right, the replay still sees that d's bytes were lost before they were
+  // read.
+  expect_refused("in the same bytes", [](Plan& p) { p.buffers[5].offset = p.buffers[4].offset; });
+}
+
+TEST_F(ValidateTest, OutsideTheArena) {
+  expect_refused("outside the arena", [](Plan& p) { p.buffers[0].offset = p.arena_bytes; });
+  expect_refused("outside the arena",
+                 [](Plan& p) { p.stages[0].lane_offset = p.arena_bytes - 64; });
+  expect_refused("outside its place", [](Plan& p) { p.steps[3].scratch_offset = p.arena_bytes; });
+  expect_refused("not aligned", [](Plan& p) { p.buffers[5].offset += 8; });
+  expect_refused("not aligned", [](Plan& p) { p.buffers[5].offset = -64; });
+}
+
+TEST_F(ValidateTest, Locals) {
+  ASSERT_TRUE(plan_.buffers[1].local);
+  expect_refused("outside the lane's block",
+                 [](Plan& p) { p.buffers[1].offset = p.stages[0].lane_bytes; });
+  expect_refused("outside its place",
+                 [](Plan& p) { p.steps[0].scratch_offset = p.stages[0].lane_bytes; });
+  expect_refused("has other bytes", [](Plan& p) { p.buffers[1].local = false; });
+  expect_refused("lives beyond its stage", [](Plan& p) { p.buffers[2].local = true; });
+}
+
+TEST_F(ValidateTest, WrongBuffers) {
+  expect_refused("another value", [](Plan& p) { p.steps[4].in[1] = 3; });
+  expect_refused("another number of values", [](Plan& p) { p.steps[4].in.pop_back(); });
+  expect_refused("is needed at the end", [](Plan& p) { p.buffers[5].last_step = 4; });
+  expect_refused("other bytes", [](Plan& p) { p.buffers[4].bytes = 600; });
+  expect_refused("nothing writes", [](Plan& p) { p.buffers.push_back(p.buffers[4]); });
+}
+
+TEST_F(ValidateTest, ImpureNodeRunsOnce) {
+  expect_refused("runs out of order", [](Plan& p) {
+    p.steps.push_back(p.steps[4]);
+    p.stages[1].last_step = 6;
+  });
+}
+
+// Random single changes of offsets are either harmless by the brute-force rule or refused.
+TEST(Validate, MovedBuffersAreCaught) {
+  int refused = 0, tried = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    testing::RandomProblem source(seed);
+    const Problem problem = source.make();
+    Plan plan = make_plan(problem, kUnlimited);
+    const int b = source.pick(0, static_cast<int>(plan.buffers.size()) - 1);
+    if (plan.buffers[b].local || plan.buffers[b].bytes == 0) continue;
+    const int other = source.pick(0, static_cast<int>(plan.buffers.size()) - 1);
+    const Buffer &x = plan.buffers[b], &y = plan.buffers[other];
+    const bool both_live = x.first_step < y.last_step && y.first_step < x.last_step;
+    if (other == b || y.local || !both_live || y.bytes == 0) continue;
+    if (y.offset + x.bytes > plan.arena_bytes) continue;
+    plan.buffers[b].offset = y.offset;
+    ++tried;
+    try {
+      validate(problem, plan);
+    } catch (const InternalError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(tried, 5);
+  EXPECT_EQ(refused, tried);
+}
+
+}  // namespace
+}  // namespace snug
