@@ -1,0 +1,62 @@
+// Our own float32 matrix product: bounded scratch, stable bits, nothing allocated while it runs.
+// It is the path for CPUs without AVX-512 and for small products on every CPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace snug {
+
+// C[m,n] = A[m,k] B[k,n], all row-major; lda, ldb, ldc are the distances between stored rows. A
+// transposed A is stored [k,m], a transposed B [n,k].
+struct GemmShape {
+  int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  int64_t lda = 0, ldb = 0, ldc = 0;
+};
+
+// A shape whose rows are stored without gaps.
+GemmShape dense_gemm(int64_t m, int64_t n, int64_t k, bool transpose_a = false,
+                     bool transpose_b = false);
+
+// A product of one shape on at most `threads` threads, chosen once, then only run. The bits of a
+// row of C depend on n, k, the transposes and the instruction set; not on m, the number of threads,
+// the strides, nor on whether B was packed. No product with a zero is skipped, so NaN and inf go
+// where IEEE sends them.
+class Gemm {
+ public:
+  Gemm(const GemmShape& shape, int threads);
+
+  // For all threads together. The base given to run() is aligned to 64 bytes.
+  size_t scratch_bytes() const { return scratch_bytes_; }
+
+  // A B that stays the same over many runs (weights) can be packed once into this many bytes,
+  // aligned to 64.
+  size_t packed_bytes() const;
+  void pack(const float* b, void* packed) const noexcept;
+
+  struct Arguments {
+    const float* a = nullptr;
+    const float* b = nullptr;        // not read if packed_b is given
+    const void* packed_b = nullptr;  // or null
+    float* c = nullptr;              // overlaps no input
+    const float* bias = nullptr;     // [n], added after the sum, or null
+    bool accumulate = false;         // adds to C instead of overwriting it
+  };
+  void run(const Arguments& arguments, void* scratch) const noexcept;
+
+ private:
+  enum class Split { rectangles, depth };
+  void choose_split(int threads);
+  void run_rectangle(const Arguments& arguments, int part, void* scratch) const;
+  void run_depth(const Arguments& arguments, void* scratch) const;
+
+  GemmShape shape_;
+  Split split_ = Split::rectangles;
+  int row_parts_ = 1, column_parts_ = 1;  // the grid of rectangles of C, one a thread
+  int64_t wave_ = 0;                      // blocks of k that run side by side, if split by depth
+  size_t part_bytes_ = 0;
+  size_t scratch_bytes_ = 0;
+};
+
+}  // namespace snug

@@ -1,0 +1,102 @@
+// Copies of A and B in the order in which the inner loop reads them. Included once for each target.
+
+#if defined(SNUG_KERNELS_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SNUG_KERNELS_GEMM_PACK_INL_H_
+#undef SNUG_KERNELS_GEMM_PACK_INL_H_
+#else
+#define SNUG_KERNELS_GEMM_PACK_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstring>
+
+#include "snug/kernels/gemm_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::HWY_NAMESPACE {
+
+// to[p * kTileColumns + j] = from[j * stride + p] for 4 values of j and of p.
+HWY_INLINE void Transpose4(const float* from, int64_t stride, float* to, int64_t to_stride) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int p = 0; p < 4; ++p) {
+    for (int j = 0; j < 4; ++j) to[p * to_stride + j] = from[j * stride + p];
+  }
+#else
+  const hn::FixedTag<float, 4> d;
+  const hn::Repartition<double, decltype(d)> pairs;
+  const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + stride);
+  const auto c = hn::LoadU(d, from + 2 * stride), e = hn::LoadU(d, from + 3 * stride);
+  const auto ab = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
+  const auto ce = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
+  const auto ab_upper = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+  const auto ce_upper = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce)), d, to);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab, ce)), d, to + to_stride);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_upper, ce_upper)), d, to + 2 * to_stride);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_upper, ce_upper)), d, to + 3 * to_stride);
+#endif
+}
+
+// A [columns, k] piece with rows `stride` apart becomes a [k, kTileColumns] panel.
+HWY_INLINE void PackTransposed(const float* b, int64_t stride, int64_t columns, int64_t k,
+                               float* panel) {
+  for (int64_t j = 0; j < columns; j += 4) {
+    const int64_t width = std::min<int64_t>(4, columns - j);
+    const float* from = b + j * stride;
+    int64_t p = 0;
+    if (width == 4) {
+      for (; p + 4 <= k; p += 4) {
+        Transpose4(from + p, stride, panel + p * kTileColumns + j, kTileColumns);
+      }
+    }
+    for (; p < k; ++p) {
+      for (int64_t i = 0; i < width; ++i) panel[p * kTileColumns + j + i] = from[i * stride + p];
+    }
+  }
+}
+
+HWY_INLINE void PackRows(const float* b, int64_t stride, int64_t columns, int64_t k, float* panel) {
+  const D d;
+  if (columns == kTileColumns) {
+    for (int64_t p = 0; p < k; ++p, b += stride, panel += kTileColumns) {
+      hn::StoreU(hn::LoadU(d, b), d, panel);
+      hn::StoreU(hn::LoadU(d, b + kLanes), d, panel + kLanes);
+    }
+    return;
+  }
+  for (int64_t p = 0; p < k; ++p, b += stride, panel += kTileColumns) {
+    for (int64_t j = 0; j < columns; ++j) panel[j] = b[j];
+  }
+}
+
+// Columns [begin, end) and rows [depth, depth + k) of B as panels side by side, k * kTileColumns
+// floats each; the columns that the last one lacks are zeros.
+HWY_INLINE void PackB(const GemmShape& shape, const float* b, int64_t depth, int64_t k,
+                      int64_t begin, int64_t end, float* panel) {
+  for (int64_t j = begin; j < end; j += kTileColumns, panel += k * kTileColumns) {
+    const int64_t columns = std::min<int64_t>(kTileColumns, end - j);
+    if (columns < kTileColumns) std::memset(panel, 0, sizeof(float) * k * kTileColumns);
+    if (shape.transpose_b) {
+      PackTransposed(b + j * shape.ldb + depth, shape.ldb, columns, k, panel);
+    } else {
+      PackRows(b + depth * shape.ldb + j, shape.ldb, columns, k, panel);
+    }
+  }
+}
+
+// `rows` rows of a transposed A: columns of that many floats, one after the other.
+HWY_INLINE void PackTransposedA(const float* a, int64_t stride, int64_t rows, int64_t k,
+                                float* to) {
+  if (rows == kTileRows) {
+    for (int64_t p = 0; p < k; ++p, a += stride, to += kTileRows) {
+      std::memcpy(to, a, sizeof(float) * kTileRows);
+    }
+    return;
+  }
+  for (int64_t p = 0; p < k; ++p, a += stride, to += rows) std::copy_n(a, rows, to);
+}
+
+}  // namespace snug::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // SNUG_KERNELS_GEMM_PACK_INL_H_

@@ -1,0 +1,19 @@
+// Which instruction set the kernels may use.
+#pragma once
+
+#include <string_view>
+
+namespace snug {
+
+enum class Isa { baseline, avx2, avx512 };
+
+// The lesser of what this CPU has and the cap in ONEDNN_MAX_CPU_ISA or DNNL_MAX_CPU_ISA, read once,
+// before main: oneDNN obeys the same variable, so one switch puts both on the same path. Highway's
+// dispatch is held to the same answer.
+Isa isa();
+
+// What a cap such as "AVX2" or "avx512_core_bf16" allows. As in oneDNN, case does not matter, and a
+// word that is not known (or none) caps nothing.
+Isa isa_allowed(std::string_view cap);
+
+}  // namespace snug
