@@ -53,6 +53,7 @@ class OnednnConvolution {
   }
 
   const char* implementation() const { return primitive_.implementation(); }
+  bool allocates() const { return primitive_.allocates(); }
   // The implementation of prepare(), or of the last step of the gradient of the weights; "" if
   // none.
   const char* reorder_implementation() const { return reorder_ ? reorder_->implementation() : ""; }

@@ -22,6 +22,7 @@ class OnednnMatmul {
 
   size_t scratch_bytes() const { return primitive_.scratch_bytes(); }
   const char* implementation() const { return primitive_.implementation(); }
+  bool allocates() const { return primitive_.allocates(); }
   void compile(int lanes) { primitive_.compile(lanes); }
 
   // `bias` is read only if the shape has one.

@@ -119,6 +119,11 @@ TEST(OnednnMatmul, NanAndInfinityPassThrough) {
   expect_near(reference(shape, in), run(matmul, in), text(shape));
 }
 
+TEST(OnednnMatmul, SaysThatItAllocatesWhereItIsNotWanted) {
+  const OnednnMatmul matmul({.rows = 64, .columns = 64, .depth = 64}, 1);
+  EXPECT_EQ(matmul.allocates(), !onednn_wanted()) << matmul.implementation();
+}
+
 TEST(OnednnMatmul, AnEmptyProductIsOurMistake) {
   EXPECT_THROW(OnednnMatmul({.rows = 3, .columns = 0, .depth = 2}, 1), InternalError);
 }

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <array>
+#include <string_view>
 
 #include "snug/base/error.h"
 
@@ -58,6 +59,12 @@ OnednnPrimitive::OnednnPrimitive(OnednnDescriptor descriptor, std::vector<Argume
 OnednnPrimitive::~OnednnPrimitive() = default;
 OnednnPrimitive::OnednnPrimitive(OnednnPrimitive&&) noexcept = default;
 OnednnPrimitive& OnednnPrimitive::operator=(OnednnPrimitive&&) noexcept = default;
+
+// "gemm:jit" and "x64:gemm:jit" call it; "brgemm:..." is another thing.
+bool OnednnPrimitive::allocates() const {
+  const std::string_view name = implementation_;
+  return name.find("gemm") != name.npos && name.find("brgemm") == name.npos;
+}
 
 void OnednnPrimitive::compile(int lanes) {
   SNUG_CHECK(compiled_ == nullptr && lanes >= 1 && (threads_ == 1 || lanes == 1));

@@ -31,6 +31,10 @@ class OnednnPrimitive {
   // oneDNN's own name for what it chose, for instance "jit:avx2".
   const char* implementation() const { return implementation_; }
 
+  // Whether a run takes kilobytes or megabytes from malloc, beside the few hundred bytes that every
+  // run takes: oneDNN's GEMM, which it chooses for matmul and some convolutions without AVX-512.
+  bool allocates() const;
+
   const OnednnFormat& format(int argument) const { return arguments_[argument].format; }
 
   // Makes the machine code and what each lane needs. Called once, before the first run.
