@@ -93,7 +93,7 @@ class Partitioner {
   // complete only when its stage ends.
   int earliest(const Node& node) const {
     const bool split = splits(node);
-    int time = split ? 0 : 1;
+    int time = split ? 0 : -1;  // What depends on no row runs before all rows.
     for (const int value : node.in()) {
       const Node* producer = graph_.producer(value);
       if (producer == nullptr) continue;
