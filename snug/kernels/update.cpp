@@ -1,0 +1,369 @@
+#include "snug/kernels/update.h"
+
+#include "snug/kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "snug/kernels/update.cpp"
+#include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
+#include "snug/kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::kernels::HWY_NAMESPACE {
+
+HWY_INLINE V square_root_plus(V x, V epsilon) { return hn::Sqrt(hn::Add(x, epsilon)); }
+
+// Each rule takes the decayed weight and the clipped gradient, writes its slots in place and
+// answers the new weight.
+template <int kSlotCount>
+struct Rule {
+  static constexpr int kSlots = kSlotCount;
+};
+
+struct SgdRule : Rule<0> {
+  V rate;
+  SgdRule(const UpdateStep& step) : rate(set(step.learning_rate)) {}
+  HWY_INLINE V operator()(V w, V g, V*) const { return hn::Sub(w, hn::Mul(g, rate)); }
+};
+
+template <bool kNesterov>
+struct MomentumRule : Rule<1> {
+  V rate, momentum;
+  MomentumRule(const UpdateStep& step, const Momentum& rule)
+      : rate(set(step.learning_rate)), momentum(set(rule.momentum)) {}
+  HWY_INLINE V operator()(V w, V g, V* slot) const {
+    const V move = hn::Mul(g, rate);
+    slot[0] = hn::Sub(hn::Mul(slot[0], momentum), move);
+    return hn::Add(w, kNesterov ? hn::Sub(hn::Mul(slot[0], momentum), move) : slot[0]);
+  }
+};
+
+template <bool kLargest>
+struct AdamRule : Rule<kLargest ? 3 : 2> {
+  V alpha, rate1, rate2, epsilon;
+  explicit AdamRule(const Adam& rule)
+      : alpha(set(rule.alpha)),
+        rate1(set(rule.one_minus_beta1)),
+        rate2(set(rule.one_minus_beta2)),
+        epsilon(set(rule.epsilon)) {}
+  HWY_INLINE V operator()(V w, V g, V* slot) const {
+    slot[0] = hn::Add(slot[0], hn::Mul(hn::Sub(g, slot[0]), rate1));
+    slot[1] = hn::Add(slot[1], hn::Mul(hn::Sub(hn::Mul(g, g), slot[1]), rate2));
+    V v = slot[1];
+    if constexpr (kLargest) v = slot[2] = nan_max(slot[2], v);
+    return hn::Sub(w, hn::Div(hn::Mul(slot[0], alpha), hn::Add(hn::Sqrt(v), epsilon)));
+  }
+};
+
+// Slots: v, then the average if centered, then the moment.
+template <bool kCentered, bool kMoment>
+struct RmsPropRule : Rule<1 + kCentered + kMoment> {
+  V rate, rho, rest, momentum, epsilon;
+  RmsPropRule(const UpdateStep& step, const RmsProp& rule)
+      : rate(set(step.learning_rate)),
+        rho(set(rule.rho)),
+        rest(set(rule.one_minus_rho)),
+        momentum(set(rule.momentum)),
+        epsilon(set(rule.epsilon)) {}
+  HWY_INLINE V operator()(V w, V g, V* slot) const {
+    slot[0] = hn::Add(hn::Mul(rho, slot[0]), hn::Mul(rest, hn::Mul(g, g)));
+    V spread = slot[0];
+    if constexpr (kCentered) {
+      slot[1] = hn::Add(hn::Mul(rho, slot[1]), hn::Mul(rest, g));
+      spread = hn::Sub(spread, hn::Mul(slot[1], slot[1]));
+    }
+    const V move = hn::Div(hn::Mul(rate, g), square_root_plus(spread, epsilon));
+    if constexpr (!kMoment) return hn::Sub(w, move);
+    V& moment = slot[kCentered ? 2 : 1];
+    moment = hn::Add(hn::Mul(momentum, moment), move);
+    return hn::Sub(w, moment);
+  }
+};
+
+struct AdagradRule : Rule<1> {
+  V rate, epsilon;
+  AdagradRule(const UpdateStep& step, float epsilon_value)
+      : rate(set(step.learning_rate)), epsilon(set(epsilon_value)) {}
+  HWY_INLINE V operator()(V w, V g, V* slot) const {
+    slot[0] = hn::Add(slot[0], hn::Mul(g, g));
+    return hn::Sub(w, hn::Div(hn::Mul(rate, g), square_root_plus(slot[0], epsilon)));
+  }
+};
+
+struct AdadeltaRule : Rule<2> {
+  V rate, rho, rest, epsilon;
+  AdadeltaRule(const UpdateStep& step, const Adadelta& rule)
+      : rate(set(step.learning_rate)),
+        rho(set(rule.rho)),
+        rest(set(rule.one_minus_rho)),
+        epsilon(set(rule.epsilon)) {}
+  HWY_INLINE V operator()(V w, V g, V* slot) const {
+    slot[0] = hn::Add(hn::Mul(rho, slot[0]), hn::Mul(rest, hn::Mul(g, g)));
+    const V top = hn::Mul(hn::Neg(square_root_plus(slot[1], epsilon)), g);
+    const V move = hn::Div(top, square_root_plus(slot[0], epsilon));
+    slot[1] = hn::Add(hn::Mul(rho, slot[1]), hn::Mul(rest, hn::Mul(move, move)));
+    return hn::Add(w, hn::Mul(rate, move));
+  }
+};
+
+struct AdamaxRule : Rule<2> {
+  V rate, rate1, beta2, power, epsilon;
+  AdamaxRule(const UpdateStep& step, const Adamax& rule)
+      : rate(set(step.learning_rate)),
+        rate1(set(rule.one_minus_beta1)),
+        beta2(set(rule.beta2)),
+        power(set(rule.one_minus_beta1_power)),
+        epsilon(set(rule.epsilon)) {}
+  HWY_INLINE V operator()(V w, V g, V* slot) const {
+    slot[0] = hn::Add(slot[0], hn::Mul(hn::Sub(g, slot[0]), rate1));
+    slot[1] = nan_max(hn::Mul(beta2, slot[1]), hn::Abs(g));
+    const V scale = hn::Mul(power, hn::Add(slot[1], epsilon));
+    return hn::Sub(w, hn::Div(hn::Mul(rate, slot[0]), scale));
+  }
+};
+
+struct NadamRule : Rule<2> {
+  V rate, rate1, rate2, next, now, product_next, product, power, epsilon;
+  NadamRule(const UpdateStep& step, const Nadam& rule)
+      : rate(set(step.learning_rate)),
+        rate1(set(rule.one_minus_beta1)),
+        rate2(set(rule.one_minus_beta2)),
+        next(set(rule.u_next)),
+        now(set(rule.one_minus_u)),
+        product_next(set(rule.one_minus_product_next)),
+        product(set(rule.one_minus_product)),
+        power(set(rule.one_minus_beta2_power)),
+        epsilon(set(rule.epsilon)) {}
+  HWY_INLINE V operator()(V w, V g, V* slot) const {
+    slot[0] = hn::Add(slot[0], hn::Mul(hn::Sub(g, slot[0]), rate1));
+    slot[1] = hn::Add(slot[1], hn::Mul(hn::Sub(hn::Mul(g, g), slot[1]), rate2));
+    const V m_hat =
+        hn::Add(hn::Div(hn::Mul(next, slot[0]), product_next), hn::Div(hn::Mul(now, g), product));
+    const V v_hat = hn::Div(slot[1], power);
+    return hn::Sub(w, hn::Div(hn::Mul(m_hat, rate), hn::Add(hn::Sqrt(v_hat), epsilon)));
+  }
+};
+
+struct LionRule : Rule<1> {
+  V rate, beta1, rest1, beta2, rest2;
+  LionRule(const UpdateStep& step, const Lion& rule)
+      : rate(set(step.learning_rate)),
+        beta1(set(rule.beta1)),
+        rest1(set(rule.one_minus_beta1)),
+        beta2(set(rule.beta2)),
+        rest2(set(rule.one_minus_beta2)) {}
+  HWY_INLINE V operator()(V w, V g, V* slot) const {
+    const V mix = hn::Add(hn::Mul(slot[0], beta1), hn::Mul(g, rest1));
+    // sign(mix) * rate, where 0 and NaN stay themselves.
+    const M moves = hn::Gt(hn::Abs(mix), hn::Zero(d));
+    slot[0] = hn::Add(hn::Mul(slot[0], beta2), hn::Mul(g, rest2));
+    return hn::Sub(w, hn::IfThenElse(moves, hn::CopySign(rate, mix), mix));
+  }
+};
+
+// Scale, clip, decay, rule; and how far the written values reach.
+struct Pass {
+  V scale, high, low, decay, rate;
+  VI weight_bits, slot_bits;
+
+  explicit Pass(const UpdateStep& step)
+      : scale(set(step.gradient_scale)),
+        high(set(step.clip_value)),
+        low(set(-step.clip_value)),
+        decay(set(step.weight_decay)),
+        rate(set(step.learning_rate)),
+        weight_bits(hn::Zero(di)),
+        slot_bits(hn::Zero(di)) {}
+
+  template <class R>
+  HWY_INLINE V apply(const R& rule, V w, V g, V* slot) {
+    g = least(greatest(hn::Mul(g, scale), low), high);
+    w = hn::Sub(w, hn::Mul(hn::Mul(w, decay), rate));
+    w = rule(w, g, slot);
+    weight_bits = hn::Max(weight_bits, magnitude_bits(w));
+    for (int k = 0; k < R::kSlots; ++k) {
+      slot_bits = hn::Max(slot_bits, magnitude_bits(slot[k]));
+    }
+    return w;
+  }
+
+  UpdateReach reach() const {
+    return {largest_magnitude(weight_bits), largest_magnitude(slot_bits)};
+  }
+};
+
+template <class R>
+UpdateReach run(const UpdateStep& step, const R& rule, float* w, const float* g,
+                float* const (&slots)[3], int64_t n) {
+  Pass pass(step);
+  V slot[3];
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int k = 0; k < R::kSlots; ++k) slot[k] = load(slots[k] + i);
+    store(pass.apply(rule, load(w + i), load(g + i), slot), w + i);
+    for (int k = 0; k < R::kSlots; ++k) store(slot[k], slots[k] + i);
+  }
+  if (i == n) return pass.reach();
+  // The lanes behind the end must not show in the reach, which 0 / 0 would.
+  const int64_t rest = n - i;
+  Pass last(step);
+  for (int k = 0; k < R::kSlots; ++k) slot[k] = load_part(slots[k] + i, rest);
+  store_part(last.apply(rule, load_part(w + i, rest), load_part(g + i, rest), slot), w + i, rest);
+  for (int k = 0; k < R::kSlots; ++k) store_part(slot[k], slots[k] + i, rest);
+  const auto inside = hn::FirstN(di, static_cast<size_t>(rest));
+  pass.weight_bits = hn::Max(pass.weight_bits, hn::IfThenElseZero(inside, last.weight_bits));
+  pass.slot_bits = hn::Max(pass.slot_bits, hn::IfThenElseZero(inside, last.slot_bits));
+  return pass.reach();
+}
+
+UpdateReach sgd(const UpdateStep& step, float* w, const float* g, int64_t n) {
+  return run(step, SgdRule(step), w, g, {}, n);
+}
+
+UpdateReach sgd_momentum(const UpdateStep& step, const Momentum& rule, float* w, const float* g,
+                         float* m, int64_t n) {
+  if (rule.nesterov) return run(step, MomentumRule<true>(step, rule), w, g, {m}, n);
+  return run(step, MomentumRule<false>(step, rule), w, g, {m}, n);
+}
+
+UpdateReach adam(const UpdateStep& step, const Adam& rule, float* w, const float* g, float* m,
+                 float* v, float* largest_v, int64_t n) {
+  if (largest_v) return run(step, AdamRule<true>(rule), w, g, {m, v, largest_v}, n);
+  return run(step, AdamRule<false>(rule), w, g, {m, v}, n);
+}
+
+UpdateReach rms_prop(const UpdateStep& step, const RmsProp& rule, float* w, const float* g,
+                     float* v, float* average, float* moment, int64_t n) {
+  if (average && moment) {
+    return run(step, RmsPropRule<true, true>(step, rule), w, g, {v, average, moment}, n);
+  }
+  if (average) return run(step, RmsPropRule<true, false>(step, rule), w, g, {v, average}, n);
+  if (moment) return run(step, RmsPropRule<false, true>(step, rule), w, g, {v, moment}, n);
+  return run(step, RmsPropRule<false, false>(step, rule), w, g, {v}, n);
+}
+
+UpdateReach adagrad(const UpdateStep& step, float epsilon, float* w, const float* g, float* a,
+                    int64_t n) {
+  return run(step, AdagradRule(step, epsilon), w, g, {a}, n);
+}
+
+UpdateReach adadelta(const UpdateStep& step, const Adadelta& rule, float* w, const float* g,
+                     float* a, float* delta, int64_t n) {
+  return run(step, AdadeltaRule(step, rule), w, g, {a, delta}, n);
+}
+
+UpdateReach adamax(const UpdateStep& step, const Adamax& rule, float* w, const float* g, float* m,
+                   float* u, int64_t n) {
+  return run(step, AdamaxRule(step, rule), w, g, {m, u}, n);
+}
+
+UpdateReach nadam(const UpdateStep& step, const Nadam& rule, float* w, const float* g, float* m,
+                  float* v, int64_t n) {
+  return run(step, NadamRule(step, rule), w, g, {m, v}, n);
+}
+
+UpdateReach lion(const UpdateStep& step, const Lion& rule, float* w, const float* g, float* m,
+                 int64_t n) {
+  return run(step, LionRule(step, rule), w, g, {m}, n);
+}
+
+// y = f(x, y) element by element.
+template <class F>
+HWY_INLINE void combine(const float* x, float* y, int64_t n, const F& f) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(f(load(x + i), load(y + i)), y + i);
+  if (i < n) store_part(f(load_part(x + i, n - i), load_part(y + i, n - i)), y + i, n - i);
+}
+
+void ema(float momentum, const float* w, float* average, int64_t n) {
+  const V keep = set(momentum), rest = set(1.0f - momentum);
+  combine(w, average, n,
+          [=](V x, V y) HWY_ATTR { return hn::Add(hn::Mul(keep, y), hn::Mul(rest, x)); });
+}
+
+void scaled_sum(float a, const float* x, float b, float* y, int64_t n) {
+  const V va = set(a), vb = set(b);
+  combine(x, y, n, [=](V vx, V vy) HWY_ATTR { return hn::MulAdd(va, vx, hn::Mul(vb, vy)); });
+}
+
+void add_scaled(float a, const float* x, float* y, int64_t n) {
+  const V va = set(a);
+  combine(x, y, n, [=](V vx, V vy) HWY_ATTR { return hn::MulAdd(va, vx, vy); });
+}
+
+}  // namespace snug::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace snug::kernels {
+
+HWY_EXPORT(sgd);
+HWY_EXPORT(sgd_momentum);
+HWY_EXPORT(adam);
+HWY_EXPORT(rms_prop);
+HWY_EXPORT(adagrad);
+HWY_EXPORT(adadelta);
+HWY_EXPORT(adamax);
+HWY_EXPORT(nadam);
+HWY_EXPORT(lion);
+HWY_EXPORT(ema);
+HWY_EXPORT(scaled_sum);
+HWY_EXPORT(add_scaled);
+
+UpdateReach update_sgd(const UpdateStep& step, float* w, const float* g, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(sgd)(step, w, g, n);
+}
+
+UpdateReach update_sgd_momentum(const UpdateStep& step, const Momentum& rule, float* w,
+                                const float* g, float* m, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(sgd_momentum)(step, rule, w, g, m, n);
+}
+
+UpdateReach update_adam(const UpdateStep& step, const Adam& rule, float* w, const float* g,
+                        float* m, float* v, float* largest_v, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(adam)(step, rule, w, g, m, v, largest_v, n);
+}
+
+UpdateReach update_rms_prop(const UpdateStep& step, const RmsProp& rule, float* w, const float* g,
+                            float* v, float* average, float* moment, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(rms_prop)(step, rule, w, g, v, average, moment, n);
+}
+
+UpdateReach update_adagrad(const UpdateStep& step, float epsilon, float* w, const float* g,
+                           float* a, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(adagrad)(step, epsilon, w, g, a, n);
+}
+
+UpdateReach update_adadelta(const UpdateStep& step, const Adadelta& rule, float* w, const float* g,
+                            float* a, float* d, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(adadelta)(step, rule, w, g, a, d, n);
+}
+
+UpdateReach update_adamax(const UpdateStep& step, const Adamax& rule, float* w, const float* g,
+                          float* m, float* u, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(adamax)(step, rule, w, g, m, u, n);
+}
+
+UpdateReach update_nadam(const UpdateStep& step, const Nadam& rule, float* w, const float* g,
+                         float* m, float* v, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(nadam)(step, rule, w, g, m, v, n);
+}
+
+UpdateReach update_lion(const UpdateStep& step, const Lion& rule, float* w, const float* g,
+                        float* m, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(lion)(step, rule, w, g, m, n);
+}
+
+void update_ema(float momentum, const float* w, float* average, int64_t n) noexcept {
+  HWY_DYNAMIC_DISPATCH(ema)(momentum, w, average, n);
+}
+
+void scale_add(float a, const float* x, float b, float* y, int64_t n) noexcept {
+  HWY_DYNAMIC_DISPATCH(scaled_sum)(a, x, b, y, n);
+}
+
+void axpy(float a, const float* x, float* y, int64_t n) noexcept {
+  HWY_DYNAMIC_DISPATCH(add_scaled)(a, x, y, n);
+}
+
+}  // namespace snug::kernels
+#endif
