@@ -33,19 +33,19 @@ GemmShape dense_gemm(int64_t m, int64_t n, int64_t k, bool transpose_a, bool tra
   return {m, n, k, transpose_a, transpose_b, transpose_a ? m : k, transpose_b ? k : n, n};
 }
 
-Gemm::Gemm(const GemmShape& shape, int threads) : shape_(shape) {
+Gemm::Gemm(const GemmShape& shape, int threads, Operand b) : shape_(shape) {
   SNUG_CHECK(shape.m >= 0 && shape.n >= 0 && shape.k >= 0 && threads >= 1);
   SNUG_CHECK(shape.lda >= (shape.transpose_a ? shape.m : shape.k), "lda {}", shape.lda);
   SNUG_CHECK(shape.ldb >= (shape.transpose_b ? shape.k : shape.n), "ldb {}", shape.ldb);
   SNUG_CHECK(shape.ldc >= shape.n, "ldc {}", shape.ldc);
   const double worthwhile = microseconds(shape) / kWorthwhileMicroseconds;
-  choose_split(worthwhile >= threads ? threads : std::max(1, static_cast<int>(worthwhile)));
+  choose_split(worthwhile >= threads ? threads : std::max(1, static_cast<int>(worthwhile)), b);
 }
 
 // The grid whose largest rectangle is smallest; among equals the squarest, which packs least twice.
 // Where C has too few tiles for the threads, blocks of k run side by side instead: their sums are
 // kept apart and added in order, as one thread would, so the split does not show in the bits.
-void Gemm::choose_split(int threads) {
+void Gemm::choose_split(int threads, Operand b) {
   const GemmTile tile = gemm_tile();
   const int64_t rows = blocks_of(shape_.m, tile.rows), columns = blocks_of(shape_.n, tile.columns);
   int64_t best = INT64_MAX;
@@ -64,7 +64,7 @@ void Gemm::choose_split(int threads) {
   }
   const bool depth = split_ == Split::depth;
   part_bytes_ = line_bytes(gemm_block_scratch_floats(
-      shape_, depth ? shape_.m : std::min(shape_.m, blocks_of(rows, row_parts_) * tile.rows),
+      shape_, b, depth ? shape_.m : std::min(shape_.m, blocks_of(rows, row_parts_) * tile.rows),
       depth ? shape_.n : std::min(shape_.n, blocks_of(columns, column_parts_) * tile.columns)));
   scratch_bytes_ = part_bytes_ * row_parts_ * column_parts_ + line_bytes(wave_ * elements);
 }
@@ -76,7 +76,14 @@ size_t Gemm::packed_bytes() const {
 }
 
 void Gemm::pack(const float* b, void* packed) const noexcept {
-  gemm_pack(shape_, b, static_cast<float*>(packed));
+  pack_rows(b, shape_.ldb, 0, shape_.k, packed);
+}
+
+void Gemm::pack_rows(const float* b, int64_t ldb, int64_t first, int64_t rows,
+                     void* packed) const noexcept {
+  GemmShape shape = shape_;
+  shape.ldb = ldb;
+  gemm_pack(shape, b, first, rows, static_cast<float*>(packed));
 }
 
 void Gemm::run_rectangle(const Arguments& arguments, int part, void* scratch) const {

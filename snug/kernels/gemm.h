@@ -25,7 +25,9 @@ GemmShape dense_gemm(int64_t m, int64_t n, int64_t k, bool transpose_a = false,
 // where IEEE sends them.
 class Gemm {
  public:
-  Gemm(const GemmShape& shape, int threads);
+  // B as given to each run, or always packed beforehand, which spares scratch.
+  enum class Operand { plain, packed };
+  Gemm(const GemmShape& shape, int threads, Operand b = Operand::plain);
 
   // For all threads together. The base given to run() is aligned to 64 bytes.
   size_t scratch_bytes() const { return scratch_bytes_; }
@@ -34,6 +36,10 @@ class Gemm {
   // aligned to 64.
   size_t packed_bytes() const;
   void pack(const float* b, void* packed) const noexcept;
+  // Only the rows [first, first + rows) of B, from a matrix of their own with stored rows ldb
+  // apart.
+  void pack_rows(const float* b, int64_t ldb, int64_t first, int64_t rows,
+                 void* packed) const noexcept;
 
   struct Arguments {
     const float* a = nullptr;
@@ -47,7 +53,7 @@ class Gemm {
 
  private:
   enum class Split { rectangles, depth };
-  void choose_split(int threads);
+  void choose_split(int threads, Operand b);
   void run_rectangle(const Arguments& arguments, int part, void* scratch) const;
   void run_depth(const Arguments& arguments, void* scratch) const;
 

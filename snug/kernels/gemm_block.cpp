@@ -45,12 +45,15 @@ namespace snug::HWY_NAMESPACE {
 
 GemmTile TileSize() { return {kTileRows, kTileColumns}; }
 
-void PackAll(const GemmShape& shape, const float* b, float* packed) {
+void PackSome(const GemmShape& shape, const float* b, int64_t first, int64_t rows, float* packed) {
   for (int64_t block = 0; block < gemm_depth_blocks(shape.k); ++block) {
-    const int64_t begin = gemm_depth_begin(shape.k, block);
-    const int64_t end = gemm_depth_begin(shape.k, block + 1);
-    PackB(shape, b, begin, end - begin, 0, shape.n,
-          packed + begin * round_up(shape.n, kTileColumns));
+    const int64_t depth = gemm_depth_begin(shape.k, block);
+    const int64_t depth_end = gemm_depth_begin(shape.k, block + 1);
+    const int64_t begin = std::max(first, depth), end = std::min(first + rows, depth_end);
+    if (begin >= end) continue;
+    float* panels = packed + depth * round_up(shape.n, kTileColumns);
+    PackB(shape, b, begin - first, end - begin, 0, shape.n, panels + (begin - depth) * kTileColumns,
+          (depth_end - depth) * kTileColumns);
   }
 }
 
@@ -83,12 +86,12 @@ HWY_INLINE Panels PrepareB(const Walk& walk, int64_t begin, int64_t end) {
   }
   const float* b = walk.arguments.b;
   if (walk.pack_b) {
-    PackB(shape, b, walk.depth, walk.k, begin, end, walk.b_scratch);
+    PackB(shape, b, walk.depth, walk.k, begin, end, walk.b_scratch, panel);
     return {walk.b_scratch, panel, kTileColumns, nullptr};
   }
   const int64_t tail = (end - begin) % kTileColumns;
   if (tail % kLanes != 0) {
-    PackB(shape, b, walk.depth, walk.k, end - tail, end, walk.b_scratch);
+    PackB(shape, b, walk.depth, walk.k, end - tail, end, walk.b_scratch, panel);
   }
   return {b + walk.depth * shape.ldb + begin, kTileColumns, shape.ldb,
           tail % kLanes != 0 ? walk.b_scratch : nullptr};
@@ -188,14 +191,19 @@ HWY_AFTER_NAMESPACE();
 namespace snug {
 
 HWY_EXPORT(TileSize);
-HWY_EXPORT(PackAll);
+HWY_EXPORT(PackSome);
 HWY_EXPORT(Run);
 
 GemmTile gemm_tile() { return HWY_DYNAMIC_DISPATCH(TileSize)(); }
 
-void gemm_pack(const GemmShape& shape, const float* b, float* packed) noexcept {
-  if (!gemm_takes_dots(shape)) return HWY_DYNAMIC_DISPATCH(PackAll)(shape, b, packed);
-  for (int64_t p = 0; p < shape.k; ++p) packed[p] = b[p * (shape.transpose_b ? 1 : shape.ldb)];
+void gemm_pack(const GemmShape& shape, const float* b, int64_t first, int64_t rows,
+               float* packed) noexcept {
+  if (!gemm_takes_dots(shape)) {
+    HWY_DYNAMIC_DISPATCH(PackSome)(shape, b, first, rows, packed);
+    return;
+  }
+  const int64_t stride = shape.transpose_b ? 1 : shape.ldb;
+  for (int64_t p = 0; p < rows; ++p) packed[first + p] = b[p * stride];
 }
 
 void gemm_block(const GemmShape& shape, const Gemm::Arguments& arguments, const GemmBlock& block,
@@ -203,14 +211,16 @@ void gemm_block(const GemmShape& shape, const Gemm::Arguments& arguments, const 
   HWY_DYNAMIC_DISPATCH(Run)(shape, arguments, block, scratch);
 }
 
-int64_t gemm_block_scratch_floats(const GemmShape& shape, int64_t rows, int64_t columns) {
+int64_t gemm_block_scratch_floats(const GemmShape& shape, Gemm::Operand operand, int64_t rows,
+                                  int64_t columns) {
   const int64_t width = gemm_tile().columns, k = std::min(shape.k, kGemmDepth);
-  if (gemm_takes_dots(shape)) return gemm_column_is_contiguous(shape) ? 0 : shape.k;
+  const bool plain = operand == Gemm::Operand::plain;
+  if (gemm_takes_dots(shape)) return plain && !gemm_column_is_contiguous(shape) ? shape.k : 0;
   if (gemm_swaps(shape)) return k * width;
   const int64_t a = packs_a(shape, columns) ? round_up(std::min(rows, kBlockRows) * k, 16) : 0;
   const int64_t b =
       packs_b(shape, rows) ? round_up(std::min(columns, kBlockColumns), width) : width;
-  return a + k * b;
+  return a + (plain ? k * b : 0);
 }
 
 }  // namespace snug

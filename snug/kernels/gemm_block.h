@@ -44,9 +44,12 @@ void gemm_block(const GemmShape& shape, const Gemm::Arguments& arguments, const 
                 float* scratch) noexcept;
 
 // Enough for gemm_block on any rectangle of at most rows x columns of this shape.
-int64_t gemm_block_scratch_floats(const GemmShape& shape, int64_t rows, int64_t columns);
+int64_t gemm_block_scratch_floats(const GemmShape& shape, Gemm::Operand b, int64_t rows,
+                                  int64_t columns);
 
-// All of B in panels: block of k by block, within it panels of the tile's width, zeros behind n.
-void gemm_pack(const GemmShape& shape, const float* b, float* packed) noexcept;
+// Rows [first, first + rows) of B, which `b` holds alone, into their places in the packed B: block
+// of k by block, within it panels of the tile's width, zeros behind n.
+void gemm_pack(const GemmShape& shape, const float* b, int64_t first, int64_t rows,
+               float* packed) noexcept;
 
 }  // namespace snug

@@ -93,7 +93,7 @@ HWY_INLINE void SwappedDepth(const GemmShape& shape, const FewRows& few, TileOut
     out.c = c + j * shape.ldc;
     TileInput in{few.base, few.stride, a + j, shape.lda, k};
     if (out.columns < vectors * kLanes) {
-      PackB(stored, a + j, 0, k, 0, left, scratch);
+      PackB(stored, a + j, 0, k, 0, left, scratch, 0);
       in.b = scratch, in.b_stride = kTileColumns;
     }
     (few.columns_contiguous ? TileOf<true>(shape.n, vectors) : TileOf<false>(shape.n, vectors))(

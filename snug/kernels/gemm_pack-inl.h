@@ -69,11 +69,11 @@ HWY_INLINE void PackRows(const float* b, int64_t stride, int64_t columns, int64_
   }
 }
 
-// Columns [begin, end) and rows [depth, depth + k) of B as panels side by side, k * kTileColumns
-// floats each; the columns that the last one lacks are zeros.
+// Columns [begin, end) and rows [depth, depth + k) of B as panels, `panel_stride` floats from one
+// to the next; the columns that the last one lacks are zeros.
 HWY_INLINE void PackB(const GemmShape& shape, const float* b, int64_t depth, int64_t k,
-                      int64_t begin, int64_t end, float* panel) {
-  for (int64_t j = begin; j < end; j += kTileColumns, panel += k * kTileColumns) {
+                      int64_t begin, int64_t end, float* panel, int64_t panel_stride) {
+  for (int64_t j = begin; j < end; j += kTileColumns, panel += panel_stride) {
     const int64_t columns = std::min<int64_t>(kTileColumns, end - j);
     if (columns < kTileColumns) std::memset(panel, 0, sizeof(float) * k * kTileColumns);
     if (shape.transpose_b) {

@@ -1,0 +1,22 @@
+// Depthwise convolutions (one filter a channel): direct loops, vectors along the channels.
+#pragma once
+
+#include <cstdint>
+
+namespace snug {
+
+// A tap that lies inside, seen from one pixel: what it reads and the weights for it.
+struct DepthwiseTap {
+  const float* pixel;
+  const float* weights;
+};
+
+// to[c] = sum over taps of pixel[c] * weights[c], + bias[c] unless null.
+void depthwise_pixel(const DepthwiseTap* taps, int64_t count, int64_t channels, const float* bias,
+                     float* to) noexcept;
+
+// sum[c] += sum over i < count of x[i * x_stride + c] * dy[i * dy_stride + c].
+void depthwise_row(const float* x, int64_t x_stride, const float* dy, int64_t dy_stride,
+                   int64_t count, int64_t channels, float* sum) noexcept;
+
+}  // namespace snug

@@ -1,0 +1,247 @@
+#include "snug/kernels/im2col.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace snug {
+namespace {
+
+using Floats = std::vector<float>;
+using Doubles = std::vector<double>;
+using Shape = ConvolutionShape;
+
+constexpr size_t kGuard = 64;
+constexpr unsigned char kCanary = 0xa5;
+
+Floats random_floats(size_t size, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  Floats values(size);
+  for (float& value : values) value = uniform(engine);
+  return values;
+}
+
+// Calls run(scratch) with exactly the stated bytes, filled with NaN, and looks behind them.
+template <typename Run>
+void with_scratch(size_t bytes, const Run& run) {
+  const size_t size = (bytes + kGuard + 63) / 64 * 64;
+  const std::unique_ptr<unsigned char, decltype(&std::free)> block(
+      static_cast<unsigned char*>(std::aligned_alloc(64, size)), &std::free);
+  std::memset(block.get(), 0xff, bytes);
+  std::memset(block.get() + bytes, kCanary, kGuard);
+  run(block.get());
+  for (size_t i = 0; i < kGuard; ++i) ASSERT_EQ(block.get()[bytes + i], kCanary);
+}
+
+size_t x_size(const Shape& s) { return s.batch * s.height * s.width * s.channels; }
+size_t y_size(const Shape& s) { return s.batch * s.out_height() * s.out_width() * s.filters; }
+size_t w_size(const Shape& s) { return s.taps() * s.channels / s.groups * s.filters; }
+
+// Calls term(x index, w index, y index) for every product in the convolution.
+template <typename Term>
+void each_term(const Shape& s, const Term& term) {
+  const int64_t channels = s.channels / s.groups, filters = s.filters / s.groups;
+  for (int64_t pixel = 0; pixel < s.batch * s.out_height() * s.out_width(); ++pixel) {
+    const int64_t j = pixel % s.out_width(), i = pixel / s.out_width() % s.out_height();
+    const int64_t image = pixel / s.out_width() / s.out_height();
+    for (int64_t tap = 0; tap < s.taps(); ++tap) {
+      const int64_t r = i * s.stride_height + tap / s.kernel_width * s.dilation_height - s.top;
+      const int64_t c = j * s.stride_width + tap % s.kernel_width * s.dilation_width - s.left;
+      if (r < 0 || r >= s.height || c < 0 || c >= s.width) continue;
+      const int64_t x = ((image * s.height + r) * s.width + c) * s.channels;
+      for (int64_t f = 0; f < s.filters; ++f) {
+        for (int64_t k = 0; k < channels; ++k) {
+          term(x + f / filters * channels + k, (tap * channels + k) * s.filters + f,
+               pixel * s.filters + f);
+        }
+      }
+    }
+  }
+}
+
+struct Problem {
+  explicit Problem(const Shape& s)
+      : x(random_floats(x_size(s), 1)),
+        w(random_floats(w_size(s), 2)),
+        y(random_floats(y_size(s), 3)),
+        bias(random_floats(s.filters, 4)) {}
+  Floats x, w, y, bias;
+};
+
+struct Results {
+  Floats y, dx, dw, dw_added;
+};
+
+Results results(const Shape& s, const Problem& p, int threads) {
+  Results r{Floats(y_size(s), NAN), Floats(x_size(s), NAN), Floats(w_size(s), NAN), p.w};
+  const ConvolutionForward forward(s, threads);
+  with_scratch(forward.scratch_bytes(), [&](void* scratch) {
+    forward.run(p.x.data(), p.w.data(), p.bias.data(), r.y.data(), scratch);
+  });
+  const ConvolutionInputGradient input(s, threads);
+  with_scratch(input.scratch_bytes(),
+               [&](void* scratch) { input.run(p.y.data(), p.w.data(), r.dx.data(), scratch); });
+  const ConvolutionWeightsGradient weights(s, threads);
+  with_scratch(weights.scratch_bytes(), [&](void* scratch) {
+    weights.run(p.x.data(), p.y.data(), r.dw.data(), /*accumulate=*/false, scratch);
+  });
+  with_scratch(weights.scratch_bytes(), [&](void* scratch) {
+    weights.run(p.x.data(), p.y.data(), r.dw_added.data(), /*accumulate=*/true, scratch);
+  });
+  return r;
+}
+
+void expect_near(const Floats& actual, const Doubles& expected, const Doubles& magnitude,
+                 const char* what) {
+  for (size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_NEAR(actual[i], expected[i], 3e-6 * (1 + magnitude[i])) << what << " at " << i;
+  }
+}
+
+void check(const Shape& s, int threads) {
+  SCOPED_TRACE(::testing::PrintToString(
+      std::vector<int64_t>{s.batch, s.height, s.width, s.channels, s.filters, s.kernel_height,
+                           s.kernel_width, s.stride_height, s.stride_width, s.dilation_height,
+                           s.dilation_width, s.top, s.left, s.bottom, s.right, s.groups}));
+  const Problem p(s);
+  const Results r = results(s, p, threads);
+  Doubles y(y_size(s)), dx(x_size(s)), dw(w_size(s)), dw_added(p.w.begin(), p.w.end());
+  Doubles y_size(y), dx_size(dx), dw_size(dw);
+  for (size_t i = 0; i < y.size(); ++i) y[i] = p.bias[i % s.filters];
+  each_term(s, [&](int64_t xi, int64_t wi, int64_t yi) {
+    const double x_w = double{p.x[xi]} * p.w[wi], y_w = double{p.y[yi]} * p.w[wi];
+    const double x_y = double{p.x[xi]} * p.y[yi];
+    y[yi] += x_w, dx[xi] += y_w, dw[wi] += x_y, dw_added[wi] += x_y;
+    y_size[yi] += std::abs(x_w), dx_size[xi] += std::abs(y_w), dw_size[wi] += std::abs(x_y);
+  });
+  expect_near(r.y, y, y_size, "y");
+  expect_near(r.dx, dx, dx_size, "dx");
+  expect_near(r.dw, dw, dw_size, "dw");
+  expect_near(r.dw_added, dw_added, dw_size, "dw added");
+}
+
+bool same_bits(const Floats& x, const Floats& y) {
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+}
+
+Shape random_shape(std::mt19937& engine) {
+  const auto from = [&](int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(engine() % (most - least + 1));
+  };
+  Shape s{.batch = from(1, 3), .height = from(1, 14), .width = from(1, 14)};
+  s.groups = engine() % 3 == 0 ? from(2, 3) : 1;
+  s.channels = s.groups * from(1, 9), s.filters = s.groups * from(1, 20);
+  if (engine() % 4 == 0) s.groups = s.channels = s.filters = from(2, 70);
+  s.kernel_height = from(1, 4), s.kernel_width = from(1, 4);
+  s.stride_height = from(1, 3), s.stride_width = from(1, 3);
+  s.dilation_height = from(1, 2), s.dilation_width = from(1, 2);
+  s.top = from(0, 3), s.left = from(0, 3), s.bottom = from(0, 3), s.right = from(0, 3);
+  return s;
+}
+
+bool has_output(const Shape& s) {
+  return s.height + s.top + s.bottom > (s.kernel_height - 1) * s.dilation_height &&
+         s.width + s.left + s.right > (s.kernel_width - 1) * s.dilation_width;
+}
+
+TEST(Im2col, MatchesReferenceOnRandomShapes) {
+  std::mt19937 engine(3);
+  for (int i = 0; i < 300;) {
+    const Shape shape = random_shape(engine);
+    if (!has_output(shape)) continue;
+    check(shape, 1 + i++ % 3);
+    if (HasFatalFailure()) return;
+  }
+}
+
+Shape same3x3(int64_t batch, int64_t size, int64_t channels, int64_t filters) {
+  return {.batch = batch,
+          .height = size,
+          .width = size,
+          .channels = channels,
+          .filters = filters,
+          .kernel_height = 3,
+          .kernel_width = 3,
+          .top = 1,
+          .left = 1,
+          .bottom = 1,
+          .right = 1};
+}
+
+TEST(Im2col, MatchesReferenceOnManyTiles) {
+  check(same3x3(2, 28, 1, 32), 2);
+  check(same3x3(2, 14, 40, 24), 2);
+  check({.batch = 2, .height = 20, .width = 20, .channels = 30, .filters = 17}, 2);
+  Shape strided = same3x3(3, 17, 16, 12);
+  strided.stride_height = strided.stride_width = 2;
+  check(strided, 2);
+  strided.kernel_height = strided.kernel_width = 1;
+  check(strided, 2);
+}
+
+std::vector<Shape> larger_shapes() {
+  Shape grouped = same3x3(4, 24, 12, 8), depthwise = same3x3(4, 24, 37, 37);
+  grouped.groups = 2, grouped.stride_width = 2;
+  depthwise.groups = 37;
+  return {same3x3(4, 24, 8, 16), same3x3(6, 24, 1, 8), grouped, depthwise};
+}
+
+TEST(Im2col, BitsDoNotDependOnThreads) {
+  for (const Shape& shape : larger_shapes()) {
+    const Problem problem(shape);
+    const Results alone = results(shape, problem, 1);
+    for (const int threads : {2, 3, 5}) {
+      const Results r = results(shape, problem, threads);
+      EXPECT_TRUE(same_bits(alone.y, r.y));
+      EXPECT_TRUE(same_bits(alone.dx, r.dx));
+      EXPECT_TRUE(same_bits(alone.dw, r.dw));
+      EXPECT_TRUE(same_bits(alone.dw_added, r.dw_added));
+    }
+  }
+}
+
+TEST(Im2col, BitsOfAnImageDoNotDependOnTheBatch) {
+  for (Shape shape : larger_shapes()) {
+    const Problem problem(shape);
+    const Results whole = results(shape, problem, 1);
+    shape.batch = 1;
+    const Results one = results(shape, problem, 1);
+    EXPECT_EQ(std::memcmp(whole.y.data(), one.y.data(), one.y.size() * sizeof(float)), 0);
+    EXPECT_EQ(std::memcmp(whole.dx.data(), one.dx.data(), one.dx.size() * sizeof(float)), 0);
+  }
+}
+
+TEST(Im2col, NanReachesWhatItTouches) {
+  for (const Shape& shape : larger_shapes()) {
+    Problem problem(shape);
+    std::fill(problem.w.begin(), problem.w.end(), 0.0f);
+    const size_t bad = (5 * shape.width + 5) * shape.channels;  // channel 0 of a pixel inside
+    problem.x[bad] = NAN;
+    const Results r = results(shape, problem, 1);
+    std::vector<bool> touched(r.y.size()), touched_weights(r.dw.size());
+    each_term(shape, [&](size_t x, size_t w, size_t y) {
+      if (x == bad) touched[y] = touched_weights[w] = true;
+    });
+    for (size_t i = 0; i < r.y.size(); ++i) ASSERT_EQ(std::isnan(r.y[i]), touched[i]);
+    for (size_t i = 0; i < r.dw.size(); ++i) ASSERT_EQ(std::isnan(r.dw[i]), touched_weights[i]);
+  }
+}
+
+// A quarter of a megabyte of columns a thread, and the packed weights.
+TEST(Im2col, ScratchIsBounded) {
+  const Shape large = same3x3(32, 224, 64, 64);
+  const size_t weights = w_size(large) * sizeof(float);
+  EXPECT_LE(ConvolutionForward(large, 2).scratch_bytes(), weights + (size_t{640} << 10));
+  EXPECT_LE(ConvolutionInputGradient(large, 2).scratch_bytes(), weights + (size_t{640} << 10));
+  EXPECT_LE(ConvolutionWeightsGradient(large, 2).scratch_bytes(), size_t{1200} << 10);
+}
+
+}  // namespace
+}  // namespace snug
