@@ -50,6 +50,16 @@ Value conv2d_transpose(Value x, Value kernel, std::array<int64_t, 2> size,
 // after}.
 std::array<int64_t, 2> keras_padding(std::string_view name, int64_t size, int64_t kernel,
                                      int64_t stride, int64_t dilation);
+// Along one axis of Keras's Conv2DTranspose ("valid" or "same"): the size of the result, and the
+// {before, after} that conv2d_transpose wants as padding for it. output_padding is Keras's; absent,
+// "same" gives size * stride and "valid" (size - 1) * stride + max(kernel, stride).
+struct TransposedAxis {
+  int64_t size = 0;
+  std::array<int64_t, 2> padding = {0, 0};
+};
+TransposedAxis keras_transposed_axis(std::string_view name, int64_t size, int64_t kernel,
+                                     int64_t stride, int64_t dilation,
+                                     std::optional<int64_t> output_padding = std::nullopt);
 
 struct Pool2DOptions {
   std::array<int64_t, 2> size = {2, 2};
