@@ -40,7 +40,7 @@ void run_gradient(const float* saved, const float* dy, float* dx, int64_t n,
   for (; i + kLanes <= n; i += kLanes) {
     store(f.gradient(load(saved + i), load(dy + i)), dx + i);
   }
-  if (i == n) return;
+  if (i >= n) return;
   const int64_t rest = n - i;
   store_part(f.gradient(load_part(saved + i, rest), load_part(dy + i, rest)), dx + i, rest);
 }

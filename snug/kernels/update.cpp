@@ -202,7 +202,7 @@ UpdateReach run(const UpdateStep& step, const R& rule, float* w, const float* g,
     store(pass.apply(rule, load(w + i), load(g + i), slot), w + i);
     for (int k = 0; k < R::kSlots; ++k) store(slot[k], slots[k] + i);
   }
-  if (i == n) return pass.reach();
+  if (i >= n) return pass.reach();
   // The lanes behind the end must not show in the reach, which 0 / 0 would.
   const int64_t rest = n - i;
   Pass last(step);
