@@ -1,0 +1,162 @@
+#include "snug/nn/layer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "snug/base/error.h"
+#include "snug/ops/ops.h"
+
+namespace snug {
+namespace {
+
+thread_local Tracer* traced = nullptr;
+
+void collect(const LayerPtr& layer, bool trainable, bool parents_train, Variables& found) {
+  const bool trains = parents_train && layer->trainable;
+  for (const VariablePtr& variable : layer->own_variables()) {
+    const bool is_trained = trains && variable->trainable();
+    if (is_trained == trainable && !std::ranges::count(found, variable)) found.push_back(variable);
+  }
+  for (const Layer& sublayer : layer->sublayers())
+    collect(sublayer.definition(), trainable, trains, found);
+}
+
+void collect_all(const LayerPtr& layer, Variables& found) {
+  for (const bool trainable : {true, false}) {
+    for (const VariablePtr& variable : layer->own_variables()) {
+      if (variable->trainable() == trainable && !std::ranges::count(found, variable))
+        found.push_back(variable);
+    }
+  }
+  for (const Layer& sublayer : layer->sublayers()) collect_all(sublayer.definition(), found);
+}
+
+std::string scope_name(const LayerDefinition& layer) {
+  if (!layer.path.empty()) {
+    const size_t slash = layer.path.rfind('/');
+    return slash == std::string::npos ? layer.path : layer.path.substr(slash + 1);
+  }
+  return layer.name.empty() ? std::string(layer.class_name()) : layer.name;
+}
+
+}  // namespace
+
+std::vector<Layer> LayerDefinition::sublayers() const { return {}; }
+
+void LayerDefinition::ensure_built(const Types& in) {
+  if (built_) return;
+  build(in);
+  built_ = true;
+}
+
+VariablePtr LayerDefinition::add_weight(VariableSpec spec) {
+  variables_.push_back(std::make_shared<Variable>(std::move(spec)));
+  return variables_.back();
+}
+
+const Type& Symbol::type() const {
+  SNUG_CHECK(node_ != nullptr, "an empty symbol");
+  return node_->out[output_];
+}
+
+// The types of the outputs come from calling the layer on a graph that is thrown away.
+Symbols Layer::call(const Symbols& in) const {
+  Graph graph;
+  Tracer tracer(graph, /*training=*/false);
+  Values values;
+  for (const Symbol& symbol : in) {
+    if (!symbol)
+      throw Error("{}: input {} is empty; start from an Input", definition_->class_name(),
+                  values.size());
+    values.push_back(graph.input("x" + std::to_string(values.size()), symbol.type()));
+  }
+  auto node = std::make_shared<SymbolNode>(SymbolNode{.layer = definition_, .in = in, .out = {}});
+  for (const Value& value : call_layer(definition_, tracer, values))
+    node->out.push_back(value.type());
+  Symbols out;
+  for (size_t i = 0; i < node->out.size(); ++i) out.emplace_back(node, static_cast<int>(i));
+  return out;
+}
+
+Values Layer::call(const Values& in) const { return call_layer(definition_, current_tracer(), in); }
+
+Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
+  Types types;
+  for (const Value& value : in) types.push_back(value.type());
+  const Graph::Scope scope(tracer.graph(), scope_name(*layer));
+  const bool first_use = std::ranges::none_of(tracer.variables(), [&](const auto& entry) {
+    return std::ranges::count(layer->own_variables(), entry.first) > 0;
+  });
+  layer->ensure_built(types);
+  Values out = layer->call(tracer, in);
+  if (layer->passes_mask() && !in.empty()) {
+    for (const Value& value : out) {
+      if (!tracer.mask(value)) tracer.set_mask(value, tracer.mask(in[0]));
+    }
+  }
+  // A penalty counts once, however often the layer is called.
+  for (const VariablePtr& variable : layer->own_variables()) {
+    const RegularizerPtr& regularizer = variable->spec().regularizer;
+    if (first_use && tracer.training() && regularizer && layer->trainable) {
+      tracer.add_loss(regularizer->penalty(tracer.value(variable)));
+    }
+  }
+  return out;
+}
+
+Variables Layer::trainable_weights() const {
+  Variables found;
+  collect(definition_, true, true, found);
+  return found;
+}
+
+Variables Layer::non_trainable_weights() const {
+  Variables found;
+  collect(definition_, false, true, found);
+  return found;
+}
+
+Variables Layer::weights() const {
+  Variables found;
+  collect_all(definition_, found);
+  return found;
+}
+
+std::vector<std::vector<float>> Layer::get_weights() const {
+  std::vector<std::vector<float>> values;
+  for (const VariablePtr& variable : weights()) {
+    const std::span<float> elements = variable->tensor().as<float>();
+    values.emplace_back(elements.begin(), elements.end());
+  }
+  return values;
+}
+
+void Layer::set_weights(const std::vector<std::vector<float>>& values) const {
+  const Variables variables = weights();
+  if (values.size() != variables.size()) {
+    throw Error("set_weights: {} has {} weights, but {} were given", definition_->name,
+                variables.size(), values.size());
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto expected = static_cast<size_t>(variables[i]->type().shape.size());
+    if (values[i].size() != expected) {
+      throw Error("set_weights: {} has the shape {} ({} numbers), but {} numbers were given",
+                  variables[i]->path(), variables[i]->type().shape.text(), expected,
+                  values[i].size());
+    }
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    std::ranges::copy(values[i], variables[i]->tensor().as<float>().begin());
+  }
+}
+
+Tracer& current_tracer() {
+  if (traced == nullptr)
+    throw Error("a layer was called on a value outside a trace; call it inside trace(...)");
+  return *traced;
+}
+
+TracerScope::TracerScope(Tracer& tracer) : outer_(traced) { traced = &tracer; }
+TracerScope::~TracerScope() { traced = outer_; }
+
+}  // namespace snug

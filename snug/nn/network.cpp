@@ -1,0 +1,279 @@
+#include "snug/nn/network.h"
+
+#include <algorithm>
+#include <functional>
+#include <regex>
+#include <set>
+
+#include "snug/base/error.h"
+
+namespace snug {
+
+void InputLayer::settings(SettingVisitor& visitor) {
+  std::vector<int64_t> row;
+  for (int axis = 1; axis < type.shape.rank(); ++axis) row.push_back(type.shape[axis]);
+  visitor.visit("shape", row);
+  Shape shape{kRows};
+  for (const int64_t extent : row) shape.push_back(extent);
+  type.shape = shape;
+}
+
+Input::Input(const Shape& row, const InputOptions& options) : Layer(nullptr) {
+  Shape shape{kRows};
+  for (const Extent extent : row.extents()) shape.push_back(extent);
+  auto layer = std::make_shared<InputLayer>(Type{options.dtype, shape});
+  layer->name = options.name;
+  *static_cast<Layer*>(this) = Layer(std::move(layer));
+}
+
+Input::operator Symbol() const {
+  const auto& layer = static_cast<const InputLayer&>(*definition());
+  return {std::make_shared<SymbolNode>(
+              SymbolNode{.layer = definition(), .in = {}, .out = {layer.type}}),
+          0};
+}
+
+std::shared_ptr<Network> Network::functional(const Symbols& inputs, const Symbols& outputs,
+                                             std::string name) {
+  auto network = std::make_shared<Network>();
+  network->name = std::move(name);
+  if (inputs.empty() || outputs.empty())
+    throw Error("Model: it needs at least one input and one output");
+  network->define(inputs, outputs);
+  return network;
+}
+
+std::shared_ptr<Network> Network::sequential(const std::vector<Layer>& layers, std::string name) {
+  auto network = std::make_shared<Network>();
+  network->is_sequential_ = true;
+  network->name = std::move(name);
+  for (const Layer& layer : layers) network->add(layer);
+  return network;
+}
+
+void Network::add(const Layer& layer) {
+  const LayerPtr& definition = layer.definition();
+  if (dynamic_cast<const InputLayer*>(definition.get()) != nullptr) {
+    if (stack_input_ || !stack_.empty())
+      throw Error("Sequential: an Input can only be the first layer");
+    stack_input_ = definition;
+  } else {
+    if (std::ranges::count(stack_, definition)) {
+      throw Error("Sequential: {} is in it twice; use a functional Model to share a layer",
+                  definition->class_name());
+    }
+    stack_.push_back(definition);
+  }
+  layers_ = stack_;
+  if (stack_input_ && !stack_.empty()) stack(static_cast<const InputLayer&>(*stack_input_).type);
+}
+
+void Network::stack(const Type& input) {
+  const Symbol first(
+      std::make_shared<SymbolNode>(SymbolNode{.layer = stack_input_, .in = {}, .out = {input}}), 0);
+  Symbol x = first;
+  for (const LayerPtr& layer : stack_) x = Layer(layer)(x);
+  define({first}, {x});
+}
+
+void Network::build(const Types& in) {
+  if (is_defined()) return;
+  if (!is_sequential_ || in.size() != 1) throw Error("{}: it has no layers to build", class_name());
+  if (!stack_input_) stack_input_ = std::make_shared<InputLayer>(in[0]);
+  stack(in[0]);
+}
+
+namespace {
+
+// Walks from the outputs back to the inputs as Keras does (keras.md 3.3): operations in order of
+// first visit, nodes in post-order.
+class GraphWalk {
+ public:
+  explicit GraphWalk(const Symbols& inputs) {
+    for (const Symbol& input : inputs) inputs_.insert(input.node().get());
+  }
+
+  void visit(const Symbol& symbol) {
+    const SymbolNode* node = symbol.node().get();
+    if (!seen_.insert(node).second) return;
+    index.try_emplace(node->layer.get(), static_cast<int>(index.size()));
+    if (!inputs_.contains(node)) {
+      if (node->in.empty()) {
+        throw Error(
+            "Model: the output depends on the input \"{}\", which is not among the model's inputs",
+            node->layer->name.empty() ? "(unnamed)" : node->layer->name);
+      }
+      for (const Symbol& in : node->in) visit(in);
+    }
+    post_order.push_back(symbol.node());
+  }
+
+  std::map<const LayerDefinition*, int> index;
+  std::vector<std::shared_ptr<const SymbolNode>> post_order;
+
+ private:
+  std::set<const SymbolNode*> inputs_;
+  std::set<const SymbolNode*> seen_;
+};
+
+}  // namespace
+
+void Network::define(const Symbols& inputs, const Symbols& outputs) {
+  GraphWalk walk(inputs);
+  for (const Symbol& output : outputs) walk.visit(output);
+  std::map<const SymbolNode*, int> call_of;
+  calls_.clear();
+  inputs_.clear();
+  outputs_.clear();
+  std::set<const SymbolNode*> input_nodes;
+  const auto add_call = [&](const std::shared_ptr<const SymbolNode>& node) {
+    LayerCall call{.layer = node->layer, .in = {}, .out = node->out};
+    if (!input_nodes.contains(node.get())) {
+      for (const Symbol& in : node->in)
+        call.in.emplace_back(call_of.at(in.node().get()), in.output());
+    }
+    call_of[node.get()] = static_cast<int>(calls_.size());
+    calls_.push_back(std::move(call));
+  };
+  for (const Symbol& input : inputs) {
+    if (!input || !input.node()->in.empty()) {
+      throw Error("Model: an input must come from Input(...), not from a layer");
+    }
+    input_nodes.insert(input.node().get());
+    inputs_.push_back(static_cast<int>(calls_.size()));
+    add_call(input.node());
+  }
+  for (const auto& node : walk.post_order) {
+    if (!call_of.contains(node.get())) add_call(node);
+  }
+  for (const Symbol& output : outputs)
+    outputs_.emplace_back(call_of.at(output.node().get()), output.output());
+
+  // Depths as Keras counts them: the longest way to an output.
+  std::map<const SymbolNode*, int> depth;
+  std::map<const LayerDefinition*, int> layer_depth;
+  for (auto node = walk.post_order.rbegin(); node != walk.post_order.rend(); ++node) {
+    int& own = depth[node->get()];
+    int& of_layer = layer_depth[(*node)->layer.get()];
+    own = of_layer = std::max(own, of_layer);
+    if (input_nodes.contains(node->get())) continue;
+    for (const Symbol& in : (*node)->in) {
+      int& above = depth[in.node().get()];
+      above = std::max(above, own + 1);
+    }
+  }
+  if (!is_sequential_) {
+    layers_.clear();
+    for (const LayerCall& call : calls_) {
+      if (!std::ranges::count(layers_, call.layer)) layers_.push_back(call.layer);
+    }
+    const auto key = [&](const LayerPtr& layer) {
+      const auto found = walk.index.find(layer.get());
+      return std::pair(-layer_depth[layer.get()], found == walk.index.end() ? -1 : found->second);
+    };
+    std::ranges::stable_sort(layers_, {}, key);
+    std::erase_if(layers_, [](const LayerPtr& layer) { return layer->is_operation(); });
+  }
+}
+
+Values Network::call(Tracer& tracer, const Values& in) {
+  if (in.size() != inputs_.size()) {
+    throw ShapeError("{}: it has {} inputs, but was called on {}", name, inputs_.size(), in.size());
+  }
+  std::vector<Values> results(calls_.size());
+  for (size_t i = 0; i < in.size(); ++i) results[inputs_[i]] = {in[i]};
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    if (!results[i].empty()) continue;
+    Values arguments;
+    for (const auto& [call, output] : calls_[i].in) arguments.push_back(results[call][output]);
+    results[i] = call_layer(calls_[i].layer, tracer, arguments);
+  }
+  Values outputs;
+  for (const auto& [call, output] : outputs_) outputs.push_back(results[call][output]);
+  return outputs;
+}
+
+std::vector<Layer> Network::sublayers() const {
+  std::vector<Layer> handles;
+  for (const LayerPtr& layer : layers_) handles.emplace_back(layer);
+  return handles;
+}
+
+Types Network::input_types() const {
+  Types types;
+  for (const int call : inputs_) types.push_back(calls_[call].out[0]);
+  return types;
+}
+
+Types Network::output_types() const {
+  Types types;
+  for (const auto& [call, output] : outputs_) types.push_back(calls_[call].out[output]);
+  return types;
+}
+
+std::vector<std::string> Network::output_names() const {
+  std::vector<std::string> names;
+  for (const auto& [call, output] : outputs_) names.push_back(calls_[call].layer->name);
+  return names;
+}
+
+std::vector<std::string> Network::input_names() const {
+  std::vector<std::string> names;
+  for (const int call : inputs_) names.push_back(calls_[call].layer->name);
+  return names;
+}
+
+void Network::settings(SettingVisitor&) {}
+
+void Network::set_paths() {
+  if (name.empty()) name = snake_case(class_name());
+  set_paths_below("");
+}
+
+void Network::set_paths_below(const std::string& prefix) {
+  std::set<std::string> taken;
+  for (const LayerPtr& layer : layers_) {
+    if (layer->name.empty()) continue;
+    if (!taken.insert(layer->name).second) {
+      throw Error("the name \"{}\" is used twice in {}; layers of a model need different names",
+                  layer->name, name);
+    }
+  }
+  std::vector<LayerPtr> all = layers_;
+  for (const LayerCall& call : calls_) {
+    if (!std::ranges::count(all, call.layer)) all.push_back(call.layer);
+  }
+  std::map<std::string, int> counts;
+  for (const LayerPtr& layer : all) {
+    if (layer->name.empty()) {
+      const std::string base = snake_case(layer->class_name());
+      do {
+        const int count = counts[base]++;
+        layer->name = count == 0 ? base : fmt::format("{}_{}", base, count);
+      } while (!taken.insert(layer->name).second);
+    }
+    layer->path = prefix + layer->name;
+    for (const VariablePtr& variable : layer->own_variables())
+      variable->set_path(layer->path + "/" + variable->name());
+    if (auto* network = dynamic_cast<Network*>(layer.get())) {
+      network->set_paths_below(layer->path + "/");
+    } else {
+      for (const Layer& sublayer : layer->sublayers()) {
+        sublayer->path = layer->path + "/" + sublayer->name;
+        for (const VariablePtr& variable : sublayer->own_variables()) {
+          variable->set_path(sublayer->path + "/" + variable->name());
+        }
+      }
+    }
+  }
+}
+
+std::string snake_case(std::string_view class_name) {
+  static const std::regex word("(.)([A-Z][a-z]+)"), border("([a-z])([A-Z])");
+  std::string name = std::regex_replace(std::string(class_name), word, "$1_$2");
+  name = std::regex_replace(name, border, "$1_$2");
+  for (char& c : name) c = static_cast<char>(std::tolower(c));
+  return name;
+}
+
+}  // namespace snug

@@ -1,0 +1,59 @@
+// One list of settings per layer (loss, optimizer, initializer, ...): reading and writing Keras's
+// configs, run files and printing are visitors of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace snug {
+
+class Configurable;
+using ConfigurablePtr = std::shared_ptr<Configurable>;
+
+// Which family of objects a setting holds; the reader looks the class name up in that family's
+// list.
+enum class Family {
+  layer,
+  activation,
+  initializer,
+  regularizer,
+  loss,
+  metric,
+  optimizer,
+  schedule
+};
+
+// Sees every setting of an object by its Keras name. A reader assigns, a writer reads; both see the
+// same list.
+class SettingVisitor {
+ public:
+  virtual ~SettingVisitor() = default;
+  virtual void visit(std::string_view name, bool& value) = 0;
+  virtual void visit(std::string_view name, int64_t& value) = 0;
+  virtual void visit(std::string_view name, double& value) = 0;
+  virtual void visit(std::string_view name, std::string& value) = 0;
+  virtual void visit(std::string_view name, std::vector<int64_t>& value) = 0;
+  virtual void visit(std::string_view name, std::vector<double>& value) = 0;
+  virtual void visit(std::string_view name, std::optional<bool>& value) = 0;
+  virtual void visit(std::string_view name, std::optional<int64_t>& value) = 0;
+  virtual void visit(std::string_view name, std::optional<double>& value) = 0;
+  virtual void visit(std::string_view name, std::optional<std::vector<int64_t>>& value) = 0;
+  // Rows of numbers: the paddings of ZeroPadding2D, ((top, bottom), (left, right)).
+  virtual void visit(std::string_view name, std::vector<std::vector<int64_t>>& value) = 0;
+  // Another object with settings of its own, or null.
+  virtual void visit(std::string_view name, Family family, ConfigurablePtr& value) = 0;
+};
+
+// An object that can be described: by its Keras class name and its settings.
+class Configurable {
+ public:
+  virtual ~Configurable() = default;
+  virtual std::string_view class_name() const = 0;
+  virtual void settings(SettingVisitor& visitor) = 0;
+};
+
+}  // namespace snug

@@ -1,0 +1,47 @@
+#include "snug/nn/tracer.h"
+
+#include <functional>
+
+namespace snug {
+namespace {
+
+// FNV-1a: the same on every machine, unlike std::hash.
+uint64_t hash_of(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+Value Tracer::value(const VariablePtr& variable) {
+  const auto [entry, is_new] = value_of_.try_emplace(variable.get());
+  if (is_new) {
+    const std::string& path = variable->path();
+    entry->second = graph_.variable(path.empty() ? variable->name() : path, variable->type());
+    variables_.emplace_back(variable, entry->second);
+  }
+  return entry->second;
+}
+
+uint64_t Tracer::next_stream() {
+  const int call = calls_[graph_.scope()]++;
+  return hash_of(graph_.scope() + "#" + std::to_string(call));
+}
+
+Value Tracer::mask(Value of) const {
+  const auto found = masks_.find(of.id());
+  return found == masks_.end() ? Value() : found->second;
+}
+
+void Tracer::set_mask(Value of, Value mask) {
+  if (mask) masks_[of.id()] = mask;
+}
+
+std::optional<Logits> Tracer::logits(Value of) const {
+  const auto found = logits_.find(of.id());
+  if (found == logits_.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace snug

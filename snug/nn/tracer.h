@@ -1,0 +1,64 @@
+// What a layer needs while it adds its nodes to a graph.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "snug/graph/graph.h"
+#include "snug/nn/variable.h"
+
+namespace snug {
+
+// An output of softmax or sigmoid remembers its logits, so that a loss can use them (as Keras on
+// TensorFlow does).
+struct Logits {
+  enum class From { softmax, sigmoid } from = From::softmax;
+  Value value;
+};
+
+// One graph under construction: which value stands for which variable, whether it trains, masks,
+// penalties.
+class Tracer {
+ public:
+  Tracer(Graph& graph, bool training) : graph_(graph), training_(training) {}
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  Graph& graph() const { return graph_; }
+  bool training() const { return training_; }
+
+  // The variable's value in this graph, always the same one.
+  Value value(const VariablePtr& variable);
+  // All variables that were asked for, in that order, with their values.
+  const std::vector<std::pair<VariablePtr, Value>>& variables() const { return variables_; }
+
+  // A number for the random draws of the layer that is being called: different for each layer path
+  // and call.
+  uint64_t next_stream();
+
+  // Scalars that are added to the loss: regularizers, activity penalties.
+  void add_loss(Value penalty) { losses_.push_back(penalty); }
+  const Values& losses() const { return losses_; }
+
+  // A bool value [rows, steps] that says which steps of `of` are real; empty where all are.
+  Value mask(Value of) const;
+  void set_mask(Value of, Value mask);
+
+  std::optional<Logits> logits(Value of) const;
+  void set_logits(Value of, const Logits& logits) { logits_[of.id()] = logits; }
+
+ private:
+  Graph& graph_;
+  bool training_;
+  std::vector<std::pair<VariablePtr, Value>> variables_;
+  std::unordered_map<const Variable*, Value> value_of_;
+  std::unordered_map<std::string, int> calls_;
+  Values losses_;
+  std::unordered_map<int, Value> masks_;
+  std::unordered_map<int, Logits> logits_;
+};
+
+}  // namespace snug

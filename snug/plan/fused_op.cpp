@@ -1,0 +1,228 @@
+#include "snug/plan/fused_op.h"
+
+#include <algorithm>
+
+#include "snug/base/error.h"
+#include "snug/base/threads.h"
+#include "snug/ops/elementwise.h"
+
+namespace snug {
+namespace {
+
+using ops::BroadcastReader;
+using ops::kBlock;
+
+// Where a step finds an operand or leaves its result.
+struct Slot {
+  enum class Where { input, output, block } where = Where::block;
+  int index = 0;
+};
+
+struct BoundStep {
+  const ElementwiseBlock* block = nullptr;
+  std::vector<Slot> operands;
+  Slot result;
+};
+
+class FusedKernel final : public Kernel {
+ public:
+  FusedKernel(std::vector<BoundStep> steps, int outputs, const Types& in, const Shape& shape,
+              const Target& target)
+      : steps_(std::move(steps)),
+        outputs_(outputs),
+        size_(shape.size()),
+        row_elements_(shape.rank() == 0 ? 1 : size_ / std::max<int64_t>(shape[0], 1)),
+        threads_(ops::elementwise_threads(size_, target)) {
+    for (const Type& type : in) {
+      readers_.emplace_back(type.shape, shape);
+      // An operand whose whole repeats within a block looks the same in every block.
+      const int64_t operand = type.shape.size();
+      repeats_.push_back(readers_.back().repeats() && operand > 0 && kBlock % operand == 0);
+    }
+    for (const BoundStep& step : steps_) {
+      if (step.result.where == Slot::Where::block)
+        blocks_ = std::max(blocks_, step.result.index + 1);
+    }
+  }
+
+  size_t scratch_bytes() const override {
+    return threads_ * blocks_a_thread() * kBlock * sizeof(float);
+  }
+
+  // Safe where the input is not read again after the step that writes the output.
+  std::vector<int> overwrites(int output) const override {
+    std::vector<int> inputs;
+    for (int input = 0; input < static_cast<int>(readers_.size()); ++input) {
+      if (readers_[input].is_whole() && last_read(input) <= written(output))
+        inputs.push_back(input);
+    }
+    return inputs;
+  }
+
+  void run(const Run& run) const noexcept override {
+    const int64_t count = (size_ + kBlock - 1) / kBlock;
+    parallel_parts(threads_, [&](int part) {
+      float* scratch = static_cast<float*>(run.scratch) + part * blocks_a_thread() * kBlock;
+      for (size_t i = 0; i < readers_.size(); ++i) {
+        if (repeats_[i])
+          readers_[i].read(run.input(static_cast<int>(i)), 0, std::min(kBlock, size_),
+                           own(scratch, i));
+      }
+      for (int64_t block = count * part / threads_; block < count * (part + 1) / threads_;
+           ++block) {
+        run_block(run, block * kBlock, scratch);
+      }
+    });
+  }
+
+ private:
+  size_t blocks_a_thread() const { return readers_.size() + blocks_; }
+  static float* own(float* scratch, size_t input) { return scratch + input * kBlock; }
+
+  int last_read(int input) const {
+    int last = -1;
+    for (size_t step = 0; step < steps_.size(); ++step) {
+      for (const Slot& slot : steps_[step].operands) {
+        if (slot.where == Slot::Where::input && slot.index == input) last = static_cast<int>(step);
+      }
+    }
+    return last;
+  }
+
+  int written(int output) const {
+    for (size_t step = 0; step < steps_.size(); ++step) {
+      const Slot& slot = steps_[step].result;
+      if (slot.where == Slot::Where::output && slot.index == output) return static_cast<int>(step);
+    }
+    return -1;
+  }
+
+  void run_block(const Run& run, int64_t first, float* scratch) const noexcept {
+    const int64_t count = std::min(kBlock, size_ - first);
+    for (size_t i = 0; i < readers_.size(); ++i) {
+      if (repeats_[i] || readers_[i].is_whole()) continue;
+      readers_[i].read(run.input(static_cast<int>(i)), first, count, own(scratch, i));
+    }
+    const auto locate = [&](const Slot& slot) -> float* {
+      if (slot.where == Slot::Where::block)
+        return scratch + (readers_.size() + slot.index) * kBlock;
+      if (slot.where == Slot::Where::output) return run.output(slot.index) + first;
+      if (!readers_[slot.index].is_whole()) return own(scratch, slot.index);
+      return const_cast<float*>(run.input(slot.index)) + first;
+    };
+    const BlockPlace place{.first = first, .row_elements = row_elements_, .run = &run};
+    for (const BoundStep& step : steps_) {
+      constexpr size_t kMostOperands = 8;
+      const float* operands[kMostOperands];
+      for (size_t i = 0; i < step.operands.size(); ++i) operands[i] = locate(step.operands[i]);
+      step.block->run_block(operands, locate(step.result), count, place);
+    }
+  }
+
+  std::vector<BoundStep> steps_;
+  int outputs_;
+  int64_t size_, row_elements_;
+  int threads_;
+  std::vector<BroadcastReader> readers_;
+  std::vector<bool> repeats_;
+  int blocks_ = 0;
+};
+
+class FusedOp final : public Op {
+ public:
+  FusedOp(std::vector<FusedStep> steps, std::vector<int> outputs, int inputs, const Shape& shape)
+      : steps_(std::move(steps)), outputs_(std::move(outputs)), inputs_(inputs), shape_(shape) {
+    for (const FusedStep& step : steps_)
+      name_ += (name_.empty() ? "" : "+") + std::string(step.op->name());
+    bind();
+  }
+
+  std::string_view name() const override { return name_; }
+  Types infer(const Types&) const override {
+    return Types(outputs_.size(), {DType::float32, shape_});
+  }
+  Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name_); }
+  Rows rows(const Types&) const override { return Rows::each; }
+
+  Traits traits() const override {
+    Traits traits;
+    for (const FusedStep& step : steps_) traits.random |= step.op->traits().random;
+    return traits;
+  }
+
+  Cost cost(const Types& in) const override {
+    const Shape shape = concrete(in);
+    Cost cost = ops::elementwise_cost(in, shape, 0);
+    cost.bytes += static_cast<double>(outputs_.size() - 1) * static_cast<double>(shape.size()) *
+                  sizeof(float);
+    for (const FusedStep& step : steps_) {
+      cost.flops += step.op->cost(Types(step.operands.size(), {DType::float32, shape})).flops;
+    }
+    return cost;
+  }
+
+  std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
+    return std::make_unique<FusedKernel>(bound_, static_cast<int>(outputs_.size()), in,
+                                         concrete(in), target);
+  }
+
+ private:
+  // The result's shape at the number of rows that the inputs have.
+  Shape concrete(const Types& in) const {
+    if (!shape_.is_symbolic()) return shape_;
+    for (const Type& type : in) {
+      if (type.shape.rank() == shape_.rank() && type.shape[0] % shape_.extent(0).count == 0 &&
+          shape_.at(type.shape[0] / shape_.extent(0).count) == type.shape) {
+        return type.shape;
+      }
+    }
+    throw InternalError("{}: no input tells the number of rows", name_);
+  }
+
+  // Results that leave go straight to their place; the others take the first block that is free.
+  void bind() {
+    std::vector<int> last_use(steps_.size(), -1);
+    for (size_t step = 0; step < steps_.size(); ++step) {
+      for (const int operand : steps_[step].operands) {
+        if (operand >= inputs_) last_use[operand - inputs_] = static_cast<int>(step);
+      }
+    }
+    std::vector<Slot> slots(steps_.size());
+    std::vector<int> free_at;  // For each block: the step after which it is free.
+    for (size_t step = 0; step < steps_.size(); ++step) {
+      BoundStep bound{.block = steps_[step].op->elementwise()};
+      for (const int operand : steps_[step].operands) {
+        bound.operands.push_back(operand < inputs_ ? Slot{Slot::Where::input, operand}
+                                                   : slots[operand - inputs_]);
+      }
+      const auto output = std::ranges::find(outputs_, static_cast<int>(step));
+      if (output != outputs_.end()) {
+        slots[step] = {Slot::Where::output, static_cast<int>(output - outputs_.begin())};
+      } else {
+        auto block =
+            std::ranges::find_if(free_at, [&](int at) { return at <= static_cast<int>(step); });
+        if (block == free_at.end()) block = free_at.insert(free_at.end(), 0);
+        *block = last_use[step];
+        slots[step] = {Slot::Where::block, static_cast<int>(block - free_at.begin())};
+      }
+      bound.result = slots[step];
+      bound_.push_back(std::move(bound));
+    }
+  }
+
+  std::vector<FusedStep> steps_;
+  std::vector<int> outputs_;
+  int inputs_;
+  Shape shape_;
+  std::string name_;
+  std::vector<BoundStep> bound_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Op> fused_op(std::vector<FusedStep> steps, std::vector<int> outputs,
+                                   int inputs, const Shape& shape) {
+  return std::make_shared<FusedOp>(std::move(steps), std::move(outputs), inputs, shape);
+}
+
+}  // namespace snug
