@@ -1,0 +1,18 @@
+# The libraries that Snug's own link to, each as an imported target. Snug's build and the installed package include
+# this one list, so that they cannot differ.
+
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(OpenMP COMPONENTS CXX)
+find_dependency(fmt)
+find_dependency(hwy)
+
+# libdnnl-dev's own config wants OpenCL, which only its recommended packages bring: look for the files as well.
+find_package(dnnl CONFIG QUIET)
+if(NOT TARGET DNNL::dnnl)
+  find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.h REQUIRED)
+  find_library(DNNL_LIBRARY dnnl REQUIRED)
+  add_library(DNNL::dnnl UNKNOWN IMPORTED)
+  set_target_properties(DNNL::dnnl PROPERTIES
+    IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
+endif()

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds Snug and runs its tests, four times over:
+#   release  as users build it
+#   avx2     the same programs, held to AVX2 as on a CPU without AVX-512
+#   asan     with the address and undefined-behaviour sanitizers
+#   tsan     the programs that start threads, with the thread sanitizer
+# All four are one ctest run, which ends with the summary of all.
+#
+# usage: scripts/test.sh [--release-only]
+#   --release-only   only the first of the four
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case "${1:-}" in
+  "" | --release-only) ;;
+  *)
+    echo "test.sh: unknown option '$1'; the only one is --release-only" >&2
+    exit 2
+    ;;
+esac
+
+scripts/install_packages.sh
+cmake --preset release -DSNUG_TESTS=ON -DSNUG_BENCH=ON -DSNUG_WERROR=ON
+cmake --build build
+if [[ "${1:-}" == --release-only ]]; then
+  exec ctest --test-dir build --output-on-failure
+fi
+
+cmake --preset asan
+cmake --build build/asan
+cmake --preset tsan
+cmake --build build/tsan --target threaded_tests
+
+python3 tools/gather_tests.py build/suites release avx2 asan tsan
+exec ctest --test-dir build/suites --output-on-failure

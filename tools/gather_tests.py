@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Makes one ctest run of several test presets, so that one summary tells about all of them.
+
+usage: gather_tests.py FOLDER PRESET...     run in the repository; then `ctest --test-dir FOLDER`
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+KEPT = ("ENVIRONMENT", "PROCESSORS", "RUN_SERIAL", "SKIP_REGULAR_EXPRESSION", "SKIP_RETURN_CODE", "TIMEOUT",
+        "WORKING_DIRECTORY", "WILL_FAIL")
+
+
+def quoted(value):
+    """A CMake argument that stands for exactly this text, or for a list of such texts."""
+    if isinstance(value, list):
+        return quoted(";".join(value))
+    return f"[==[{value}]==]"
+
+
+def environment_of(preset):
+    """The variables that a test preset of CMakePresets.json sets."""
+    presets = json.loads(pathlib.Path("CMakePresets.json").read_text())["testPresets"]
+    found = next(p for p in presets if p["name"] == preset)
+    return [f"{name}={value}" for name, value in found.get("environment", {}).items()]
+
+
+def tests_of(preset):
+    shown = subprocess.run(["ctest", "--preset", preset, "--show-only=json-v1"],
+                           check=True, capture_output=True, text=True)
+    tests = json.loads(shown.stdout)["tests"]
+    if not tests:
+        sys.exit(f"gather_tests: the preset {preset} has no tests; build it first")
+    return tests
+
+
+def entry(preset, test):
+    """The lines of CTestTestfile.cmake for one test."""
+    if "command" not in test:
+        sys.exit(f"gather_tests: {test['name']} of {preset} is not built; build it first")
+    name = quoted(f"{preset}.{test['name']}")
+    properties = {p["name"]: p["value"] for p in test["properties"] if p["name"] in KEPT}
+    properties["ENVIRONMENT"] = properties.get("ENVIRONMENT", []) + environment_of(preset)
+    properties["LABELS"] = [preset]
+    yield f"add_test({name} {' '.join(quoted(word) for word in test['command'])})"
+    for key, value in properties.items():
+        yield f"set_tests_properties({name} PROPERTIES {key} {quoted(value)})"
+
+
+def main(folder, presets):
+    lines = [line for preset in presets for test in tests_of(preset) for line in entry(preset, test)]
+    path = pathlib.Path(folder, "CTestTestfile.cmake")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(sys.argv[1], sys.argv[2:])
