@@ -7,7 +7,7 @@
 
 namespace snug::kernels {
 
-// Of no elements: sums and means of squares are 0, prod 1, max -infinity, min +infinity, mean NaN.
+// Of no elements: sums are 0, prod 1, max -infinity, min +infinity, mean NaN.
 enum class Reduction : uint8_t { sum, mean, max, min, prod, sum_squares, sum_abs };
 
 // Whether a result replaces what stands in the output or is added to it.

@@ -1,0 +1,117 @@
+// Sums down the columns of arrays of rows, kept in registers.
+#if defined(SNUG_KERNELS_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SNUG_KERNELS_COLUMNS_INL_H_
+#undef SNUG_KERNELS_COLUMNS_INL_H_
+#else
+#define SNUG_KERNELS_COLUMNS_INL_H_
+#endif
+
+#include <algorithm>
+
+#include "snug/kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::kernels::HWY_NAMESPACE {
+
+// Rows that are summed in float32 before the sum goes to its second level.
+constexpr int64_t kBlockRows = 128;
+
+// Reads whole vectors or, with kPart, the first `count` lanes.
+template <bool kPart>
+struct Reader {
+  int64_t count;
+  HWY_INLINE V operator()(const float* p) const {
+    if constexpr (kPart) return load_part(p, count);
+    return load(p);
+  }
+};
+
+// Adds the terms of rows [begin, end) for kVectors vectors of columns from `column` on, and hands
+// each sum to flush(k, column, sum, count).
+//
+// Body: kSums, and Column state = body.column(reader, column) made once for a vector of columns,
+// then state.add(reader, row, V (&sums)[kSums]) for each row.
+template <int kVectors, bool kPart, class Body, class Flush>
+HWY_INLINE void sum_tile(const Body& body, int64_t begin, int64_t end, int64_t column,
+                         int64_t count, const Flush& flush) {
+  const Reader<kPart> reader{count};
+  V sums[kVectors][Body::kSums];
+  typename Body::Column states[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    states[v] = body.column(reader, column + v * kLanes);
+    for (V& sum : sums[v]) sum = hn::Zero(d);
+  }
+  for (int64_t row = begin; row < end; ++row) {
+    for (int v = 0; v < kVectors; ++v) states[v].add(reader, row, sums[v]);
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    for (int k = 0; k < Body::kSums; ++k) flush(k, column + v * kLanes, sums[v][k], count);
+  }
+}
+
+// Sums all columns, block of rows by block of rows; flush(k, column, sum, count) is called once for
+// each block and must add to what the blocks before it left. kVectors vectors run side by side.
+template <int kVectors, class Body, class Flush>
+HWY_INLINE void sum_columns(const Body& body, int64_t rows, int64_t columns, const Flush& flush) {
+  for (int64_t begin = 0; begin < rows; begin += kBlockRows) {
+    const int64_t end = std::min(rows, begin + kBlockRows);
+    int64_t c = 0;
+    for (; c + kVectors * kLanes <= columns; c += kVectors * kLanes) {
+      sum_tile<kVectors, false>(body, begin, end, c, kLanes, flush);
+    }
+    for (; c + kLanes <= columns; c += kLanes) {
+      sum_tile<1, false>(body, begin, end, c, kLanes, flush);
+    }
+    if (c < columns) sum_tile<1, true>(body, begin, end, c, columns - c, flush);
+  }
+}
+
+// Adds to float32 arrays, one for each sum; a null array is left out.
+template <int kSums>
+struct FloatFlush {
+  float* outputs[kSums];
+  HWY_INLINE void operator()(int k, int64_t column, V sum, int64_t count) const {
+    float* out = outputs[k];
+    if (!out) return;
+    out += column;
+    if (count == kLanes) return store(hn::Add(load(out), sum), out);
+    store_part(hn::Add(load_part(out, count), sum), out, count);
+  }
+};
+
+// Adds to double arrays, one for each sum.
+template <int kSums>
+struct DoubleFlush {
+  double* outputs[kSums];
+  HWY_INLINE void operator()(int k, int64_t column, V sum, int64_t count) const {
+    HWY_ALIGN float lanes[kLanes];
+    hn::Store(sum, d, lanes);
+    double* out = outputs[k] + column;
+    for (int64_t i = 0; i < count; ++i) out[i] += lanes[i];
+  }
+};
+
+// The plain sum of x[rows, columns].
+struct SumBody {
+  static constexpr int kSums = 1;
+  const float* x;
+  int64_t columns;
+
+  struct Column {
+    const float* x;
+    int64_t stride;
+    template <class R>
+    HWY_INLINE void add(const R& reader, int64_t row, V (&sums)[1]) const {
+      sums[0] = hn::Add(sums[0], reader(x + row * stride));
+    }
+  };
+  template <class R>
+  HWY_INLINE Column column(const R&, int64_t c) const {
+    return {x + c, columns};
+  }
+};
+
+}  // namespace snug::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // the toggle of the include guard
