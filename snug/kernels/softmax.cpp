@@ -1,0 +1,294 @@
+#include "snug/kernels/softmax.h"
+
+#include <algorithm>
+
+#include "snug/kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "snug/kernels/softmax.cpp"
+#include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
+#include "snug/kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::kernels::HWY_NAMESPACE {
+
+// exp for x <= 0, as it is after the maximum has been taken out. NaN stays.
+HWY_INLINE V exp_below(V x) {
+  const ExpParts parts = exp_parts(greatest(x, set(-87.0f)));
+  const V s = power_of_two(parts.n_bits, 0);
+  return hn::IfThenZeroElse(hn::Lt(x, set(-87.0f)), hn::MulAdd(parts.m, s, s));
+}
+
+// Part of a row, with lanes behind the end that change neither maximum nor sum.
+HWY_INLINE V load_row_end(const float* x, int64_t count) {
+  const M inside = hn::FirstN(d, static_cast<size_t>(count));
+  return hn::IfThenElse(inside, load_part(x, count), set(-kInfinity));
+}
+
+// A NaN in the row may or may not show here: the sum of exponentials has it in any case.
+HWY_INLINE float row_max(const float* x, int64_t n) {
+  V a = set(-kInfinity), b = a;
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    a = hn::Max(a, load(x + i));
+    b = hn::Max(b, load(x + i + kLanes));
+  }
+  for (; i + kLanes <= n; i += kLanes) a = hn::Max(a, load(x + i));
+  if (i < n) b = hn::Max(b, load_row_end(x + i, n - i));
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
+}
+
+// The sum of exp(x - most); the exponentials go to y unless it is null.
+template <bool kStore>
+HWY_INLINE float row_exp_sum(const float* x, float most, float* y, int64_t n) {
+  const V shift = set(most);
+  V a = hn::Zero(d), b = a;
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const V e = exp_below(hn::Sub(load(x + i), shift));
+    const V f = exp_below(hn::Sub(load(x + i + kLanes), shift));
+    if constexpr (kStore) store(e, y + i), store(f, y + i + kLanes);
+    a = hn::Add(a, e);
+    b = hn::Add(b, f);
+  }
+  for (; i < n; i += kLanes) {
+    const int64_t count = std::min(kLanes, n - i);
+    const V v = count == kLanes ? load(x + i) : load_row_end(x + i, count);
+    const V e = exp_below(hn::Sub(v, shift));
+    if constexpr (kStore) {
+      if (count == kLanes) {
+        store(e, y + i);
+      } else {
+        store_part(e, y + i, count);
+      }
+    }
+    // In a row of -infinity alone the lanes behind the end are NaN too.
+    const M inside = hn::FirstN(d, static_cast<size_t>(count));
+    a = hn::Add(a, hn::IfThenElseZero(inside, e));
+  }
+  return sum_of_lanes(hn::Add(a, b));
+}
+
+// y = f(y) along a row.
+template <class F>
+HWY_INLINE void map_row(const float* x, float* y, int64_t n, const F& f) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(f(load(x + i)), y + i);
+  if (i < n) store_part(f(load_part(x + i, n - i)), y + i, n - i);
+}
+
+// z = f(x, y) along a row.
+template <class F>
+HWY_INLINE void map_rows(const float* x, const float* y, float* z, int64_t n, const F& f) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(f(load(x + i), load(y + i)), z + i);
+  if (i < n) store_part(f(load_part(x + i, n - i), load_part(y + i, n - i)), z + i, n - i);
+}
+
+// The sum of f(x, y) along a row; f(0, 0) is 0.
+template <class F>
+HWY_INLINE float sum_row(const float* x, const float* y, int64_t n, const F& f) {
+  V a = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) a = hn::Add(a, f(load(x + i), load(y + i)));
+  if (i < n) a = hn::Add(a, f(load_part(x + i, n - i), load_part(y + i, n - i)));
+  return sum_of_lanes(a);
+}
+
+// Rows of up to kVectors vectors stay in registers.
+template <int kVectors>
+void short_softmax(const float* x, float* y, int64_t rows, int64_t n) {
+  const int64_t last = n - (kVectors - 1) * kLanes;
+  const M inside = hn::FirstN(d, static_cast<size_t>(last));
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    V v[kVectors];
+    for (int k = 0; k < kVectors - 1; ++k) v[k] = load(x + k * kLanes);
+    v[kVectors - 1] = load_row_end(x + (kVectors - 1) * kLanes, last);
+    V most = v[0];
+    for (int k = 1; k < kVectors; ++k) most = hn::Max(most, v[k]);
+    most = hn::MaxOfLanes(d, most);
+    for (V& e : v) e = exp_below(hn::Sub(e, most));
+    v[kVectors - 1] = hn::IfThenElseZero(inside, v[kVectors - 1]);
+    V sum = v[0];
+    for (int k = 1; k < kVectors; ++k) sum = hn::Add(sum, v[k]);
+    const V scale = hn::Div(set(1.0f), hn::SumOfLanes(d, sum));
+    for (int k = 0; k < kVectors - 1; ++k) store(hn::Mul(v[k], scale), y + k * kLanes);
+    store_part(hn::Mul(v[kVectors - 1], scale), y + (kVectors - 1) * kLanes, last);
+  }
+}
+
+void softmax_rows(const float* x, float* y, int64_t rows, int64_t n) {
+  if (n == 0) return;
+  if (n <= kLanes) return short_softmax<1>(x, y, rows, n);
+  if (n <= 2 * kLanes) return short_softmax<2>(x, y, rows, n);
+  if (n <= 4 * kLanes && n > 3 * kLanes) return short_softmax<4>(x, y, rows, n);
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    const V scale = set(1.0f / row_exp_sum<true>(x, row_max(x, n), y, n));
+    map_row(y, y, n, [=](V e) HWY_ATTR { return hn::Mul(e, scale); });
+  }
+}
+
+// What log-softmax takes away from each element: most and log(sum exp(x - most)).
+struct LogSum {
+  float most;
+  float log_sum;
+};
+
+HWY_INLINE LogSum row_log_sum(const float* x, int64_t n) {
+  const float most = row_max(x, n);
+  return {most, hn::GetLane(log(set(row_exp_sum<false>(x, most, nullptr, n))))};
+}
+
+void log_softmax_rows(const float* x, float* y, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    const LogSum row = row_log_sum(x, n);
+    const V most = set(row.most), log_sum = set(row.log_sum);
+    map_row(x, y, n, [=](V v) HWY_ATTR { return hn::Sub(hn::Sub(v, most), log_sum); });
+  }
+}
+
+void softmax_gradient_rows(const float* y, const float* dy, float* dx, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
+    const V dot = set(sum_row(y, dy, n, [](V a, V b) HWY_ATTR { return hn::Mul(a, b); }));
+    map_rows(y, dy, dx, n, [=](V a, V b) HWY_ATTR { return hn::Mul(a, hn::Sub(b, dot)); });
+  }
+}
+
+void log_softmax_gradient_rows(const float* y, const float* dy, float* dx, int64_t rows,
+                               int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
+    const V sum = set(sum_row(y, dy, n, [](V, V b) HWY_ATTR { return b; }));
+    map_rows(y, dy, dx, n, [=](V a, V b) HWY_ATTR { return hn::NegMulAdd(exp(a), sum, b); });
+  }
+}
+
+void label_losses(const float* x, const int32_t* labels, float* loss, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, x += n) {
+    const int32_t label = labels[r];
+    const LogSum row = row_log_sum(x, n);
+    loss[r] = label >= 0 && label < n ? (row.most - x[label]) + row.log_sum : kNaN;
+  }
+}
+
+void label_gradients(const float* x, const int32_t* labels, const float* row_scale, float* dx,
+                     int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, x += n, dx += n) {
+    const int32_t label = labels[r];
+    const bool known = label >= 0 && label < n;
+    const float sum = row_exp_sum<true>(x, row_max(x, n), dx, n);
+    const V scale = set(known ? row_scale[r] / sum : kNaN);
+    map_row(dx, dx, n, [=](V e) HWY_ATTR { return hn::Mul(e, scale); });
+    if (known) dx[label] -= row_scale[r];
+  }
+}
+
+void dense_losses(const float* x, const float* targets, float* loss, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, x += n, targets += n) {
+    const LogSum row = row_log_sum(x, n);
+    const V most = set(row.most), log_sum = set(row.log_sum);
+    loss[r] = sum_row(x, targets, n, [=](V v, V t) HWY_ATTR {
+      return hn::Mul(t, hn::Sub(log_sum, hn::Sub(v, most)));
+    });
+  }
+}
+
+// Two passes over the row beside the maximum, so that dx may stand where x or the targets do.
+void dense_gradients(const float* x, const float* targets, const float* row_scale, float* dx,
+                     int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, x += n, targets += n, dx += n) {
+    const float most = row_max(x, n);
+    const V shift = set(most), scale = set(row_scale[r]);
+    const V inverse = set(1.0f / row_exp_sum<false>(x, most, nullptr, n));
+    map_rows(x, targets, dx, n, [=](V v, V t) HWY_ATTR {
+      const V p = hn::Mul(exp_below(hn::Sub(v, shift)), inverse);
+      return hn::Mul(hn::Sub(p, t), scale);
+    });
+  }
+}
+
+void sigmoid_losses(const float* x, const float* targets, float* loss, int64_t n) {
+  map_rows(x, targets, loss, n, [](V v, V t) HWY_ATTR { return hn::NegMulAdd(v, t, softplus(v)); });
+}
+
+void sigmoid_gradients(const float* x, const float* targets, const float* dloss, float* dx,
+                       int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const V error = hn::Sub(sigmoid(load(x + i)), load(targets + i));
+    store(hn::Mul(error, load(dloss + i)), dx + i);
+  }
+  if (i >= n) return;
+  const int64_t rest = n - i;
+  const V error = hn::Sub(sigmoid(load_part(x + i, rest)), load_part(targets + i, rest));
+  store_part(hn::Mul(error, load_part(dloss + i, rest)), dx + i, rest);
+}
+
+}  // namespace snug::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace snug::kernels {
+
+HWY_EXPORT(softmax_rows);
+HWY_EXPORT(log_softmax_rows);
+HWY_EXPORT(softmax_gradient_rows);
+HWY_EXPORT(log_softmax_gradient_rows);
+HWY_EXPORT(label_losses);
+HWY_EXPORT(label_gradients);
+HWY_EXPORT(dense_losses);
+HWY_EXPORT(dense_gradients);
+HWY_EXPORT(sigmoid_losses);
+HWY_EXPORT(sigmoid_gradients);
+
+void softmax(const float* x, float* y, int64_t rows, int64_t columns) noexcept {
+  HWY_DYNAMIC_DISPATCH(softmax_rows)(x, y, rows, columns);
+}
+
+void log_softmax(const float* x, float* y, int64_t rows, int64_t columns) noexcept {
+  HWY_DYNAMIC_DISPATCH(log_softmax_rows)(x, y, rows, columns);
+}
+
+void softmax_gradient(const float* y, const float* dy, float* dx, int64_t rows,
+                      int64_t columns) noexcept {
+  HWY_DYNAMIC_DISPATCH(softmax_gradient_rows)(y, dy, dx, rows, columns);
+}
+
+void log_softmax_gradient(const float* y, const float* dy, float* dx, int64_t rows,
+                          int64_t columns) noexcept {
+  HWY_DYNAMIC_DISPATCH(log_softmax_gradient_rows)(y, dy, dx, rows, columns);
+}
+
+void softmax_cross_entropy(const float* logits, const int32_t* labels, float* loss, int64_t rows,
+                           int64_t columns) noexcept {
+  HWY_DYNAMIC_DISPATCH(label_losses)(logits, labels, loss, rows, columns);
+}
+
+void softmax_cross_entropy_gradient(const float* logits, const int32_t* labels,
+                                    const float* row_scale, float* dlogits, int64_t rows,
+                                    int64_t columns) noexcept {
+  HWY_DYNAMIC_DISPATCH(label_gradients)(logits, labels, row_scale, dlogits, rows, columns);
+}
+
+void dense_softmax_cross_entropy(const float* logits, const float* targets, float* loss,
+                                 int64_t rows, int64_t columns) noexcept {
+  HWY_DYNAMIC_DISPATCH(dense_losses)(logits, targets, loss, rows, columns);
+}
+
+void dense_softmax_cross_entropy_gradient(const float* logits, const float* targets,
+                                          const float* row_scale, float* dlogits, int64_t rows,
+                                          int64_t columns) noexcept {
+  HWY_DYNAMIC_DISPATCH(dense_gradients)(logits, targets, row_scale, dlogits, rows, columns);
+}
+
+void sigmoid_cross_entropy(const float* logits, const float* targets, float* loss,
+                           int64_t n) noexcept {
+  HWY_DYNAMIC_DISPATCH(sigmoid_losses)(logits, targets, loss, n);
+}
+
+void sigmoid_cross_entropy_gradient(const float* logits, const float* targets, const float* dloss,
+                                    float* dlogits, int64_t n) noexcept {
+  HWY_DYNAMIC_DISPATCH(sigmoid_gradients)(logits, targets, dloss, dlogits, n);
+}
+
+}  // namespace snug::kernels
+#endif
