@@ -28,7 +28,8 @@ inline int64_t round_up(int64_t size, int64_t step) { return blocks_of(size, ste
 // A column of a wide transposed A is on a page of its own, so its rows are packed when enough
 // columns of C share the cost.
 inline bool packs_a(const GemmShape& shape, int64_t columns) {
-  return shape.transpose_a && columns > 64 && shape.lda * std::min(shape.k, kGemmDepth) > kL1Floats;
+  return shape.transpose_a && columns > 128 &&
+         shape.lda * std::min(shape.k, kGemmDepth) > kL1Floats;
 }
 
 // B is read where it stands if few rows share it, or if it stays in L1 as it is.
@@ -102,13 +103,10 @@ HWY_INLINE void RowBlock(const Walk& walk, const Panels& panels, int64_t begin, 
                          int64_t first_column, int64_t last_column) {
   const GemmShape& shape = walk.shape;
   const float* a = walk.arguments.a;
-  const int64_t rows = end - begin, tiles = blocks_of(rows, kTileRows);
+  const int64_t rows = end - begin;
+  const RowTiles tiles(rows);
   if (walk.pack_a) {
-    for (int64_t t = 0; t < tiles; ++t) {
-      const int64_t i = rows * t / tiles, height = rows * (t + 1) / tiles - i;
-      PackTransposedA(a + walk.depth * shape.lda + begin + i, shape.lda, height, walk.k,
-                      walk.a_scratch + i * walk.k);
-    }
+    PackTransposedA(a + walk.depth * shape.lda + begin, shape.lda, tiles, walk.k, walk.a_scratch);
   }
   const float* bias = walk.last ? walk.arguments.bias : nullptr;
   const bool wide = rows <= 3 && panels.panel_stride == kTileColumns;
@@ -129,8 +127,8 @@ HWY_INLINE void RowBlock(const Walk& walk, const Panels& panels, int64_t begin, 
                    .bias_column_stride = 1,
                    .add = walk.add,
                    .columns = width};
-    for (int64_t t = 0; t < tiles; ++t) {
-      const int64_t i = rows * t / tiles, height = rows * (t + 1) / tiles - i;
+    for (int64_t t = 0; t < tiles.count; ++t) {
+      const int64_t i = tiles.begin(t), height = tiles.height(t);
       out.c = walk.arguments.c + (begin + i) * shape.ldc + j;
       if (walk.pack_a) {
         in.a = walk.a_scratch + i * walk.k, in.a_stride = height;

@@ -11,7 +11,7 @@ namespace snug {
 // multiply-adds in the order of k, the blocks are added in order. Every route through the code
 // keeps to this, which is why rows, threads and packing do not change bits. Only n == 1 with A as
 // stored takes dot products instead.
-constexpr int64_t kGemmDepth = 256;
+constexpr int64_t kGemmDepth = 384;
 
 inline int64_t gemm_depth_blocks(int64_t k) {
   return k <= kGemmDepth ? 1 : (k + kGemmDepth - 1) / kGemmDepth;

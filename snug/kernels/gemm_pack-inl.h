@@ -84,16 +84,42 @@ HWY_INLINE void PackB(const GemmShape& shape, const float* b, int64_t depth, int
   }
 }
 
-// `rows` rows of a transposed A: columns of that many floats, one after the other.
-HWY_INLINE void PackTransposedA(const float* a, int64_t stride, int64_t rows, int64_t k,
+// Rows cut into tiles whose heights differ by at most one.
+struct RowTiles {
+  explicit RowTiles(int64_t rows)
+      : count((rows + kTileRows - 1) / kTileRows), least(rows / count), taller(rows % count) {}
+  int64_t begin(int64_t t) const { return t * least + std::min(t, taller); }
+  int64_t height(int64_t t) const { return least + (t < taller); }
+  int64_t count, least, taller;
+};
+
+template <int kHeight>
+HWY_INLINE void CopyColumns(const float* a, int64_t stride, int64_t k, float* to) {
+  for (int64_t p = 0; p < k; ++p) std::memcpy(to + p * kHeight, a + p * stride, 4 * kHeight);
+}
+
+// The rows of a transposed A: for each tile its k columns one after the other. A few columns at a
+// time, as the tiles of a column share its lines.
+HWY_INLINE void PackTransposedA(const float* a, int64_t stride, const RowTiles& tiles, int64_t k,
                                 float* to) {
-  if (rows == kTileRows) {
-    for (int64_t p = 0; p < k; ++p, a += stride, to += kTileRows) {
-      std::memcpy(to, a, sizeof(float) * kTileRows);
+  constexpr int64_t kTogether = 8;
+  for (int64_t p = 0; p < k; p += kTogether) {
+    const int64_t columns = std::min(kTogether, k - p);
+    for (int64_t t = 0; t < tiles.count; ++t) {
+      const int64_t height = tiles.height(t);
+      const float* from = a + p * stride + tiles.begin(t);
+      float* column = to + tiles.begin(t) * k + p * height;
+      if (height == kTileRows) {
+        CopyColumns<kTileRows>(from, stride, columns, column);
+      } else if (height == kTileRows - 1) {
+        CopyColumns<kTileRows - 1>(from, stride, columns, column);
+      } else {
+        for (int64_t q = 0; q < columns; ++q) {
+          std::copy_n(from + q * stride, height, column + q * height);
+        }
+      }
     }
-    return;
   }
-  for (int64_t p = 0; p < k; ++p, a += stride, to += rows) std::copy_n(a, rows, to);
 }
 
 }  // namespace snug::HWY_NAMESPACE

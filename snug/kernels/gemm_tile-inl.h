@@ -7,6 +7,7 @@
 #define SNUG_KERNELS_GEMM_TILE_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstdint>
@@ -103,6 +104,12 @@ void Tile(const TileInput& in, const TileOutput& out) {
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
+  }
+  // C is far away as a rule, and needed only at the end.
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+    hwy::Prefetch(out.c + i * out.row_stride);
+    hwy::Prefetch(out.c + i * out.row_stride + kVectors * kLanes - 1);
   }
   const float* HWY_RESTRICT a = in.a;
   const float* HWY_RESTRICT b = in.b;
