@@ -1,0 +1,173 @@
+// Batch normalisation.
+
+#include "snug/kernels/norm.h"
+
+#include "snug/kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "snug/kernels/norm.cpp"
+#include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
+#include "snug/kernels/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::kernels::HWY_NAMESPACE {
+
+// Sums of x and x^2.
+struct MomentBody {
+  static constexpr int kSums = 2;
+  const float* x;
+  int64_t columns;
+
+  struct Column {
+    const float* x;
+    int64_t stride;
+    template <class R>
+    HWY_INLINE void add(const R& reader, int64_t row, V (&sums)[2]) const {
+      const V v = reader(x + row * stride);
+      sums[0] = hn::Add(sums[0], v);
+      sums[1] = hn::MulAdd(v, v, sums[1]);
+    }
+  };
+  template <class R>
+  HWY_INLINE Column column(const R&, int64_t c) const {
+    return {x + c, columns};
+  }
+};
+
+// Sums of dy and dy * (x - mean) * rstd.
+struct GradientBody {
+  static constexpr int kSums = 2;
+  const float *x, *dy, *mean, *rstd;
+  int64_t columns;
+
+  struct Column {
+    const float *x, *dy;
+    int64_t stride;
+    V mean, rstd;
+    template <class R>
+    HWY_INLINE void add(const R& reader, int64_t row, V (&sums)[2]) const {
+      const V g = reader(dy + row * stride);
+      const V normal = hn::Mul(hn::Sub(reader(x + row * stride), mean), rstd);
+      sums[0] = hn::Add(sums[0], g);
+      sums[1] = hn::MulAdd(g, normal, sums[1]);
+    }
+  };
+  template <class R>
+  HWY_INLINE Column column(const R& reader, int64_t c) const {
+    return {x + c, dy + c, columns, reader(mean + c), reader(rstd + c)};
+  }
+};
+
+// Adds the sums of joined rows to the arrays of single rows.
+struct JoinedFlush {
+  double* outputs[2];
+  int64_t columns;
+  HWY_INLINE void operator()(int k, int64_t column, V sum, int64_t count) const {
+    HWY_ALIGN float lanes[kLanes];
+    hn::Store(sum, d, lanes);
+    int64_t c = column % columns;
+    for (int64_t i = 0; i < count; ++i) {
+      outputs[k][c] += lanes[i];
+      if (++c == columns) c = 0;
+    }
+  }
+};
+
+void begin_sums(double* first, double* second, int64_t channels, Output output) {
+  if (output == Output::add) return;
+  std::fill_n(first, channels, 0.0);
+  std::fill_n(second, channels, 0.0);
+}
+
+void moment_sums(const float* x, double* sums, double* squares, int64_t rows, int64_t channels,
+                 Output output) {
+  begin_sums(sums, squares, channels, output);
+  const int64_t joined = rows_to_join(channels, rows);
+  const int64_t wide_rows = joined > 1 ? rows / joined : 0, done = wide_rows * joined;
+  sum_columns<kWideVectors>(MomentBody{x, joined * channels}, wide_rows, joined * channels,
+                            JoinedFlush{{sums, squares}, channels});
+  sum_columns<kWideVectors>(MomentBody{x + done * channels, channels}, rows - done, channels,
+                            DoubleFlush<2>{{sums, squares}});
+}
+
+void apply(const float* x, const float* scale, const float* shift, float* y, int64_t rows,
+           int64_t channels) {
+  for_rows({scale, shift}, rows, channels,
+           [=](int64_t at, const V(&c)[2], const auto& read, const auto& write)
+               HWY_ATTR { write(hn::MulAdd(read(x + at), c[0], c[1]), y + at); });
+}
+
+void apply_relu(const float* x, const float* scale, const float* shift, float* y, int64_t rows,
+                int64_t channels) {
+  for_rows({scale, shift}, rows, channels,
+           [=](int64_t at, const V(&c)[2], const auto& read, const auto& write) HWY_ATTR {
+             const V v = hn::MulAdd(read(x + at), c[0], c[1]);
+             write(hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), v), y + at);
+           });
+}
+
+void gradient_sums(const float* x, const float* dy, const float* mean, const float* rstd,
+                   double* sum_dy, double* sum_dy_xhat, int64_t rows, int64_t channels,
+                   Output output) {
+  begin_sums(sum_dy, sum_dy_xhat, channels, output);
+  const int64_t joined = rows_to_join(channels, rows);
+  const int64_t wide_rows = joined > 1 ? rows / joined : 0, done = wide_rows * joined;
+  if (wide_rows > 0) {
+    const Repeated<2> repeated({mean, rstd}, channels, joined);
+    sum_columns<kWideVectors>(
+        GradientBody{x, dy, repeated.values[0], repeated.values[1], joined * channels}, wide_rows,
+        joined * channels, JoinedFlush{{sum_dy, sum_dy_xhat}, channels});
+  }
+  sum_columns<kWideVectors>(
+      GradientBody{x + done * channels, dy + done * channels, mean, rstd, channels}, rows - done,
+      channels, DoubleFlush<2>{{sum_dy, sum_dy_xhat}});
+}
+
+void gradient(const float* x, const float* dy, const float* a, const float* b, const float* c0,
+              float* dx, int64_t rows, int64_t channels) {
+  for_rows({a, b, c0}, rows, channels,
+           [=](int64_t at, const V(&c)[3], const auto& read, const auto& write) HWY_ATTR {
+             write(hn::MulAdd(c[0], read(dy + at), hn::MulAdd(c[1], read(x + at), c[2])), dx + at);
+           });
+}
+
+}  // namespace snug::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace snug::kernels {
+
+HWY_EXPORT(moment_sums);
+HWY_EXPORT(apply);
+HWY_EXPORT(apply_relu);
+HWY_EXPORT(gradient_sums);
+HWY_EXPORT(gradient);
+
+void batch_norm_sums(const float* x, double* sums, double* squares, int64_t rows, int64_t channels,
+                     Output output) noexcept {
+  HWY_DYNAMIC_DISPATCH(moment_sums)(x, sums, squares, rows, channels, output);
+}
+
+void batch_norm_apply(const float* x, const float* scale, const float* shift, float* y,
+                      int64_t rows, int64_t channels, After after) noexcept {
+  if (after == After::relu) {
+    HWY_DYNAMIC_DISPATCH(apply_relu)(x, scale, shift, y, rows, channels);
+  } else {
+    HWY_DYNAMIC_DISPATCH(apply)(x, scale, shift, y, rows, channels);
+  }
+}
+
+void batch_norm_gradient_sums(const float* x, const float* dy, const float* mean, const float* rstd,
+                              double* sum_dy, double* sum_dy_xhat, int64_t rows, int64_t channels,
+                              Output output) noexcept {
+  HWY_DYNAMIC_DISPATCH(gradient_sums)
+  (x, dy, mean, rstd, sum_dy, sum_dy_xhat, rows, channels, output);
+}
+
+void batch_norm_gradient(const float* x, const float* dy, const float* a, const float* b,
+                         const float* d, float* dx, int64_t rows, int64_t channels) noexcept {
+  HWY_DYNAMIC_DISPATCH(gradient)(x, dy, a, b, d, dx, rows, channels);
+}
+
+}  // namespace snug::kernels
+#endif

@@ -1,0 +1,182 @@
+// Group normalisation: the channels of one group, over all places of one row.
+
+#include <cmath>
+
+#include "snug/kernels/norm.h"
+#include "snug/kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "snug/kernels/norm_groups.cpp"
+#include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
+#include "snug/kernels/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::kernels::HWY_NAMESPACE {
+
+// One group of one row: `spatial` stretches of `width` channels, `stride` apart.
+struct Group {
+  int64_t spatial, width, stride;
+  int64_t start;    // of its first stretch in the array
+  int64_t channel;  // its first channel
+
+  Group(const GroupNorm& norm, int64_t row, int64_t group)
+      : spatial(norm.spatial),
+        width(norm.channels / norm.groups),
+        stride(norm.channels),
+        start(row * norm.spatial * norm.channels + group * width),
+        channel(group * width) {}
+  float count() const { return static_cast<float>(spatial * width); }
+};
+
+// Calls f(reader, writer, offset in the array, channel) for every vector of the group.
+template <class F>
+HWY_INLINE void for_group(const Group& group, const F& f) {
+  for (int64_t s = 0; s < group.spatial; ++s) {
+    const int64_t at = group.start + s * group.stride;
+    int64_t i = 0;
+    for (; i + kLanes <= group.width; i += kLanes) {
+      f(Reader<false>{kLanes}, Writer<false>{kLanes}, at + i, group.channel + i);
+    }
+    const int64_t rest = group.width - i;
+    if (rest > 0) f(Reader<true>{rest}, Writer<true>{rest}, at + i, group.channel + i);
+  }
+}
+
+template <bool kPart>
+HWY_INLINE V within(const Reader<kPart>& reader, V v) {
+  if constexpr (!kPart) return v;
+  return hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(reader.count)), v);
+}
+
+template <class R>
+HWY_INLINE V scaled(const R& read, V v, const float* gamma, int64_t channel) {
+  return gamma ? hn::Mul(v, read(gamma + channel)) : v;
+}
+
+void forward_group(const GroupNorm& norm, const Group& group, const float* x, float* y, float* mean,
+                   float* rstd) {
+  V sum = hn::Zero(d);
+  for_group(group, [&](const auto& read, const auto&, int64_t at, int64_t)
+                       HWY_ATTR { sum = hn::Add(sum, read(x + at)); });
+  *mean = sum_of_lanes(sum) / group.count();
+  const V m = set(*mean);
+  V squares = hn::Zero(d);
+  for_group(group, [&](const auto& read, const auto&, int64_t at, int64_t) HWY_ATTR {
+    const V v = within(read, hn::Sub(read(x + at), m));
+    squares = hn::MulAdd(v, v, squares);
+  });
+  *rstd = 1.0f / std::sqrt(sum_of_lanes(squares) / group.count() + norm.epsilon);
+  const V r = set(*rstd);
+  for_group(group, [&](const auto& read, const auto& write, int64_t at, int64_t c) HWY_ATTR {
+    V v = scaled(read, hn::Mul(hn::Sub(read(x + at), m), r), norm.gamma, c);
+    if (norm.beta) v = hn::Add(v, read(norm.beta + c));
+    write(v, y + at);
+  });
+}
+
+// As layer norm: dx = rstd * (g - mean(g) - xhat * mean(g * xhat)) with g = dy * gamma.
+void gradient_group(const GroupNorm& norm, const Group& group, const float* x, const float* dy,
+                    float mean, float rstd, float* dx) {
+  const V m = set(mean), r = set(rstd);
+  V plain = hn::Zero(d), products = hn::Zero(d);
+  for_group(group, [&](const auto& read, const auto&, int64_t at, int64_t c) HWY_ATTR {
+    const V g = scaled(read, read(dy + at), norm.gamma, c);
+    plain = hn::Add(plain, g);
+    const V product = hn::Mul(g, hn::Mul(hn::Sub(read(x + at), m), r));
+    products = hn::Add(products, within(read, product));
+  });
+  const V mean_g = set(sum_of_lanes(plain) / group.count());
+  const V mean_product = set(sum_of_lanes(products) / group.count());
+  for_group(group, [&](const auto& read, const auto& write, int64_t at, int64_t c) HWY_ATTR {
+    const V g = hn::Sub(scaled(read, read(dy + at), norm.gamma, c), mean_g);
+    const V normal = hn::Mul(hn::Sub(read(x + at), m), r);
+    write(hn::Mul(r, hn::NegMulAdd(normal, mean_product, g)), dx + at);
+  });
+}
+
+void group_forward(const GroupNorm& norm, const float* x, float* y, float* mean, float* rstd) {
+  for (int64_t i = 0; i < norm.rows * norm.groups; ++i) {
+    forward_group(norm, Group(norm, i / norm.groups, i % norm.groups), x, y, mean + i, rstd + i);
+  }
+}
+
+void group_backward(const GroupNorm& norm, const float* x, const float* dy, const float* mean,
+                    const float* rstd, float* dx) {
+  for (int64_t i = 0; i < norm.rows * norm.groups; ++i) {
+    gradient_group(norm, Group(norm, i / norm.groups, i % norm.groups), x, dy, mean[i], rstd[i],
+                   dx);
+  }
+}
+
+// Sums of dy * xhat and dy over the places of one row.
+struct ParameterBody {
+  static constexpr int kSums = 2;
+  const float *x, *dy, *mean, *rstd;
+  int64_t channels, width;
+
+  struct Column {
+    const float *x, *dy;
+    int64_t stride;
+    V mean, rstd;
+    template <class R>
+    HWY_INLINE void add(const R& reader, int64_t row, V (&sums)[2]) const {
+      const V g = reader(dy + row * stride);
+      const V normal = hn::Mul(hn::Sub(reader(x + row * stride), mean), rstd);
+      sums[0] = hn::MulAdd(g, normal, sums[0]);
+      sums[1] = hn::Add(sums[1], g);
+    }
+  };
+  template <class R>
+  HWY_INLINE Column column(const R& reader, int64_t c) const {
+    HWY_ALIGN float means[kLanes] = {}, rstds[kLanes] = {};
+    for (int64_t i = 0; i < reader.count; ++i) {
+      means[i] = mean[(c + i) / width];
+      rstds[i] = rstd[(c + i) / width];
+    }
+    return {x + c, dy + c, channels, hn::Load(d, means), hn::Load(d, rstds)};
+  }
+};
+
+void group_parameter_sums(const GroupNorm& norm, const float* x, const float* dy, const float* mean,
+                          const float* rstd, float* dgamma, float* dbeta, Output output) {
+  if (output == Output::write) {
+    if (dgamma) std::fill_n(dgamma, norm.channels, 0.0f);
+    if (dbeta) std::fill_n(dbeta, norm.channels, 0.0f);
+  }
+  const int64_t row_size = norm.spatial * norm.channels;
+  for (int64_t r = 0; r < norm.rows; ++r) {
+    const ParameterBody body{x + r * row_size,       dy + r * row_size,
+                             mean + r * norm.groups, rstd + r * norm.groups,
+                             norm.channels,          norm.channels / norm.groups};
+    sum_columns<4>(body, norm.spatial, norm.channels, FloatFlush<2>{{dgamma, dbeta}});
+  }
+}
+
+}  // namespace snug::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace snug::kernels {
+
+HWY_EXPORT(group_forward);
+HWY_EXPORT(group_backward);
+HWY_EXPORT(group_parameter_sums);
+
+void group_norm(const GroupNorm& norm, const float* x, float* y, float* mean,
+                float* rstd) noexcept {
+  HWY_DYNAMIC_DISPATCH(group_forward)(norm, x, y, mean, rstd);
+}
+
+void group_norm_gradient(const GroupNorm& norm, const float* x, const float* dy, const float* mean,
+                         const float* rstd, float* dx) noexcept {
+  HWY_DYNAMIC_DISPATCH(group_backward)(norm, x, dy, mean, rstd, dx);
+}
+
+void group_norm_parameter_gradients(const GroupNorm& norm, const float* x, const float* dy,
+                                    const float* mean, const float* rstd, float* dgamma,
+                                    float* dbeta, Output output) noexcept {
+  HWY_DYNAMIC_DISPATCH(group_parameter_sums)(norm, x, dy, mean, rstd, dgamma, dbeta, output);
+}
+
+}  // namespace snug::kernels
+#endif

@@ -1,0 +1,197 @@
+// Layer and RMS normalisation: each row on its own.
+
+#include <cmath>
+
+#include "snug/kernels/norm.h"
+#include "snug/kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "snug/kernels/norm_rows.cpp"
+#include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
+#include "snug/kernels/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::kernels::HWY_NAMESPACE {
+
+// The sum of term(reader, i) over a row of n; lanes behind the end are left out.
+template <class Term>
+HWY_INLINE float row_sum(int64_t n, const Term& term) {
+  V a = hn::Zero(d), b = a;
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    a = hn::Add(a, term(Reader<false>{kLanes}, i));
+    b = hn::Add(b, term(Reader<false>{kLanes}, i + kLanes));
+  }
+  for (; i + kLanes <= n; i += kLanes) a = hn::Add(a, term(Reader<false>{kLanes}, i));
+  if (i < n) {
+    const M inside = hn::FirstN(d, static_cast<size_t>(n - i));
+    b = hn::Add(b, hn::IfThenElseZero(inside, term(Reader<true>{n - i}, i)));
+  }
+  return sum_of_lanes(hn::Add(a, b));
+}
+
+// Calls f(reader, writer, i) for every vector of a row.
+template <class F>
+HWY_INLINE void for_row(int64_t n, const F& f) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) f(Reader<false>{kLanes}, Writer<false>{kLanes}, i);
+  if (i < n) f(Reader<true>{n - i}, Writer<true>{n - i}, i);
+}
+
+template <class R>
+HWY_INLINE V scaled(const R& read, V v, const float* gamma, int64_t i) {
+  return gamma ? hn::Mul(v, read(gamma + i)) : v;
+}
+
+template <bool kCentered>
+HWY_INLINE void forward_row(const LayerNorm& norm, const float* x, float* y, float* mean,
+                            float* rstd) {
+  const int64_t n = norm.columns;
+  const float count = static_cast<float>(n);
+  const float centre =
+      kCentered
+          ? row_sum(n, [=](const auto& read, int64_t i) HWY_ATTR { return read(x + i); }) / count
+          : 0.0f;
+  const V m = set(centre);
+  const float variance = row_sum(n,
+                                 [=](const auto& read, int64_t i) HWY_ATTR {
+                                   const V v = hn::Sub(read(x + i), m);
+                                   return hn::Mul(v, v);
+                                 }) /
+                         count;
+  *rstd = 1.0f / std::sqrt(variance + norm.epsilon);
+  if constexpr (kCentered) *mean = centre;
+  const V r = set(*rstd);
+  for_row(n, [&](const auto& read, const auto& write, int64_t i) HWY_ATTR {
+    V v = scaled(read, hn::Mul(hn::Sub(read(x + i), m), r), norm.gamma, i);
+    if (kCentered && norm.beta) v = hn::Add(v, read(norm.beta + i));
+    write(v, y + i);
+  });
+}
+
+// With g = dy * gamma: dx = rstd * (g - mean(g) - xhat * mean(g * xhat)), without mean(g) for RMS.
+template <bool kCentered>
+HWY_INLINE void gradient_row(const LayerNorm& norm, const float* x, const float* dy, float mean,
+                             float rstd, float* dx) {
+  const int64_t n = norm.columns;
+  const float* gamma = norm.gamma;
+  const float count = static_cast<float>(n);
+  const V m = set(mean), r = set(rstd);
+  const float products = row_sum(n, [=](const auto& read, int64_t i) HWY_ATTR {
+    const V g = scaled(read, read(dy + i), gamma, i);
+    return hn::Mul(g, hn::Mul(hn::Sub(read(x + i), m), r));
+  });
+  const float plain =
+      kCentered ? row_sum(n, [=](const auto& read, int64_t i)
+                                 HWY_ATTR { return scaled(read, read(dy + i), gamma, i); })
+                : 0.0f;
+  const V mean_product = set(products / count), mean_g = set(plain / count);
+  for_row(n, [=](const auto& read, const auto& write, int64_t i) HWY_ATTR {
+    const V g = hn::Sub(scaled(read, read(dy + i), gamma, i), mean_g);
+    const V normal = hn::Mul(hn::Sub(read(x + i), m), r);
+    write(hn::Mul(r, hn::NegMulAdd(normal, mean_product, g)), dx + i);
+  });
+}
+
+void layer_forward(const LayerNorm& norm, const float* x, float* y, float* mean, float* rstd) {
+  for (int64_t r = 0; r < norm.rows; ++r) {
+    const int64_t at = r * norm.columns;
+    forward_row<true>(norm, x + at, y + at, mean + r, rstd + r);
+  }
+}
+
+void layer_backward(const LayerNorm& norm, const float* x, const float* dy, const float* mean,
+                    const float* rstd, float* dx) {
+  for (int64_t r = 0; r < norm.rows; ++r) {
+    const int64_t at = r * norm.columns;
+    gradient_row<true>(norm, x + at, dy + at, mean[r], rstd[r], dx + at);
+  }
+}
+
+void rms_forward(const LayerNorm& norm, const float* x, float* y, float* rstd) {
+  for (int64_t r = 0; r < norm.rows; ++r) {
+    const int64_t at = r * norm.columns;
+    forward_row<false>(norm, x + at, y + at, nullptr, rstd + r);
+  }
+}
+
+void rms_backward(const LayerNorm& norm, const float* x, const float* dy, const float* rstd,
+                  float* dx) {
+  for (int64_t r = 0; r < norm.rows; ++r) {
+    const int64_t at = r * norm.columns;
+    gradient_row<false>(norm, x + at, dy + at, 0.0f, rstd[r], dx + at);
+  }
+}
+
+// Sums of dy * (x - mean[row]) * rstd[row] and of dy down the columns.
+struct ParameterBody {
+  static constexpr int kSums = 2;
+  const float *x, *dy, *mean, *rstd;
+  int64_t columns;
+
+  struct Column {
+    const float *x, *dy, *mean, *rstd;
+    int64_t stride;
+    template <class R>
+    HWY_INLINE void add(const R& reader, int64_t row, V (&sums)[2]) const {
+      const V g = reader(dy + row * stride);
+      const V centred = hn::Sub(reader(x + row * stride), set(mean ? mean[row] : 0.0f));
+      sums[0] = hn::MulAdd(g, hn::Mul(centred, set(rstd[row])), sums[0]);
+      sums[1] = hn::Add(sums[1], g);
+    }
+  };
+  template <class R>
+  HWY_INLINE Column column(const R&, int64_t c) const {
+    return {x + c, dy + c, mean, rstd, columns};
+  }
+};
+
+void parameter_sums(const LayerNorm& norm, const float* x, const float* dy, const float* mean,
+                    const float* rstd, float* dgamma, float* dbeta, Output output) {
+  if (output == Output::write) {
+    if (dgamma) std::fill_n(dgamma, norm.columns, 0.0f);
+    if (dbeta) std::fill_n(dbeta, norm.columns, 0.0f);
+  }
+  sum_columns<4>(ParameterBody{x, dy, mean, rstd, norm.columns}, norm.rows, norm.columns,
+                 FloatFlush<2>{{dgamma, dbeta}});
+}
+
+}  // namespace snug::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace snug::kernels {
+
+HWY_EXPORT(layer_forward);
+HWY_EXPORT(layer_backward);
+HWY_EXPORT(rms_forward);
+HWY_EXPORT(rms_backward);
+HWY_EXPORT(parameter_sums);
+
+void layer_norm(const LayerNorm& norm, const float* x, float* y, float* mean,
+                float* rstd) noexcept {
+  HWY_DYNAMIC_DISPATCH(layer_forward)(norm, x, y, mean, rstd);
+}
+
+void layer_norm_gradient(const LayerNorm& norm, const float* x, const float* dy, const float* mean,
+                         const float* rstd, float* dx) noexcept {
+  HWY_DYNAMIC_DISPATCH(layer_backward)(norm, x, dy, mean, rstd, dx);
+}
+
+void layer_norm_parameter_gradients(const LayerNorm& norm, const float* x, const float* dy,
+                                    const float* mean, const float* rstd, float* dgamma,
+                                    float* dbeta, Output output) noexcept {
+  HWY_DYNAMIC_DISPATCH(parameter_sums)(norm, x, dy, mean, rstd, dgamma, dbeta, output);
+}
+
+void rms_norm(const LayerNorm& norm, const float* x, float* y, float* rstd) noexcept {
+  HWY_DYNAMIC_DISPATCH(rms_forward)(norm, x, y, rstd);
+}
+
+void rms_norm_gradient(const LayerNorm& norm, const float* x, const float* dy, const float* rstd,
+                       float* dx) noexcept {
+  HWY_DYNAMIC_DISPATCH(rms_backward)(norm, x, dy, rstd, dx);
+}
+
+}  // namespace snug::kernels
+#endif

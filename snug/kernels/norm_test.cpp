@@ -1,0 +1,112 @@
+#include "snug/kernels/norm.h"
+
+#include <cmath>
+
+#include "snug/kernels/test_values.h"
+
+namespace snug::kernels {
+namespace {
+
+using Doubles = std::vector<double>;
+
+const int64_t kChannels[] = {1, 3, 8, 10, 16, 40, 64, 65, 200};
+const int64_t kRowCounts[] = {1, 5, 33, 700};
+
+size_t at(int64_t row, int64_t channel, int64_t channels) {
+  return static_cast<size_t>(row * channels + channel);
+}
+
+TEST(BatchNorm, SumsOfMoments) {
+  for (const int64_t channels : kChannels) {
+    for (const int64_t rows : kRowCounts) {
+      const Floats x = random_values(rows * channels, -1, 3);
+      Doubles sums(static_cast<size_t>(channels), 5), squares(static_cast<size_t>(channels), 7);
+      batch_norm_sums(x.data(), sums.data(), squares.data(), rows, channels, Output::write);
+      batch_norm_sums(x.data(), sums.data(), squares.data(), rows, channels, Output::add);
+      for (int64_t c = 0; c < channels; ++c) {
+        double sum = 0, square = 0, magnitudes = 0;
+        for (int64_t r = 0; r < rows; ++r) {
+          const double v = x[at(r, c, channels)];
+          sum += 2 * v, square += 2 * v * v, magnitudes += 2 * std::abs(v);
+        }
+        ASSERT_NEAR(sums[static_cast<size_t>(c)], sum, 1e-6 * magnitudes);
+        ASSERT_NEAR(squares[static_cast<size_t>(c)], square, 1e-6 * square);
+      }
+    }
+  }
+}
+
+TEST(BatchNorm, ApplyAndRelu) {
+  for (const int64_t channels : kChannels) {
+    for (const int64_t rows : kRowCounts) {
+      const Floats x = random_values(rows * channels);
+      const Floats scale = random_values(channels, -2, 2, 2),
+                   shift = random_values(channels, -1, 1, 3);
+      Floats y(x.size() + 1, 77.0f), clipped = x;
+      batch_norm_apply(x.data(), scale.data(), shift.data(), y.data(), rows, channels,
+                       After::nothing);
+      batch_norm_apply(clipped.data(), scale.data(), shift.data(), clipped.data(), rows, channels,
+                       After::relu);
+      EXPECT_EQ(y.back(), 77.0f);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const size_t c = i % static_cast<size_t>(channels);
+        const double expected = double{x[i]} * scale[c] + shift[c];
+        ASSERT_NEAR(y[i], expected, 1e-6);
+        ASSERT_NEAR(clipped[i], std::max(expected, 0.0), 1e-6);
+      }
+    }
+  }
+  float y = 0;
+  const float one = 1;
+  batch_norm_apply(&kTestNaN, &one, &one, &y, 1, 1, After::relu);
+  EXPECT_TRUE(std::isnan(y));
+}
+
+TEST(BatchNorm, GradientSums) {
+  for (const int64_t channels : kChannels) {
+    for (const int64_t rows : kRowCounts) {
+      const Floats x = random_values(rows * channels),
+                   dy = random_values(rows * channels, -1, 1, 2);
+      const Floats mean = random_values(channels, -1, 1, 3),
+                   rstd = random_values(channels, 0.5f, 2, 4);
+      Doubles sum_dy(static_cast<size_t>(channels), 3), sum_xhat(static_cast<size_t>(channels), 4);
+      batch_norm_gradient_sums(x.data(), dy.data(), mean.data(), rstd.data(), sum_dy.data(),
+                               sum_xhat.data(), rows, channels, Output::add);
+      for (int64_t c = 0; c < channels; ++c) {
+        const size_t i = static_cast<size_t>(c);
+        double sum = 3, product = 4, size = 1;
+        for (int64_t r = 0; r < rows; ++r) {
+          const double g = dy[at(r, c, channels)];
+          const double normal = (double{x[at(r, c, channels)]} - mean[i]) * rstd[i];
+          sum += g, product += g * normal, size += std::abs(g) * (1 + std::abs(normal));
+        }
+        ASSERT_NEAR(sum_dy[i], sum, 1e-6 * size);
+        ASSERT_NEAR(sum_xhat[i], product, 1e-6 * size);
+      }
+    }
+  }
+}
+
+TEST(BatchNorm, GradientPass) {
+  for (const int64_t channels : kChannels) {
+    for (const int64_t rows : kRowCounts) {
+      const Floats x = random_values(rows * channels),
+                   dy = random_values(rows * channels, -1, 1, 2);
+      const Floats a = random_values(channels, -1, 1, 3), b = random_values(channels, -1, 1, 4);
+      const Floats e = random_values(channels, -1, 1, 5);
+      Floats dx(x.size()), over = dy;
+      batch_norm_gradient(x.data(), dy.data(), a.data(), b.data(), e.data(), dx.data(), rows,
+                          channels);
+      batch_norm_gradient(x.data(), over.data(), a.data(), b.data(), e.data(), over.data(), rows,
+                          channels);
+      EXPECT_EQ(over, dx);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const size_t c = i % static_cast<size_t>(channels);
+        ASSERT_NEAR(dx[i], double{a[c]} * dy[i] + double{b[c]} * x[i] + e[c], 1e-6);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace snug::kernels
