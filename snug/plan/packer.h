@@ -34,6 +34,10 @@ class Packer {
   // `limit` and the offsets are those so far.
   Placement pack(std::span<const int> order, Fit fit, int64_t limit);
 
+  // The same for the items of `order` alone, around `placed` items that already stand at `offsets`.
+  Placement pack_around(std::span<const int> placed, std::span<const int64_t> offsets,
+                        std::span<const int> order, Fit fit, int64_t limit);
+
   // Neighbours looked at since the packer was made: what a search spends, the same on every
   // machine.
   int64_t work() const { return work_; }
@@ -43,18 +47,23 @@ class Packer {
     int first, last;
     int64_t offset, end;
   };
+  // Sorted by offset, cut into short pieces so that an insertion moves little.
+  using Shelf = std::vector<std::vector<Placed>>;
 
+  int leaf(int step) const;
   int enclosing_range(const Item& item) const;
   int64_t lowest_offset(const Item& item, Fit fit);
   void insert(const Item& item, int64_t offset);
+  static void insert(const Placed& placed, Shelf& shelf);
+  void add(std::span<const int> order, Fit fit, int64_t limit, Placement& placement);
 
   std::span<const Item> items_;
   int leaves_ = 1;  // Equal stretches of time, a power of two.
   int steps_ = 1;
   int64_t work_ = 0;
-  // A binary tree over the stretches (root at 1). Each entry lists what lives anywhere in its
-  // stretch, by offset.
-  std::vector<std::vector<Placed>> ranges_;
+  // A binary tree over the stretches (root at 1). Each entry holds what lives anywhere in its
+  // stretch.
+  std::vector<Shelf> ranges_;
 };
 
 }  // namespace snug

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "snug/plan/exact_placement.h"
 #include "snug/plan/packer.h"
 
 namespace snug {
@@ -11,9 +12,13 @@ namespace snug {
 // The most bytes that live at one step: no placement is lower.
 int64_t max_live(std::span<const Item> items);
 
-// Tries packers in many orders until the height is max_live, then moves the items that stick out to
-// earlier places in the best order. Past the first, cheap tries it stops at any height up to
-// `capacity`. Deterministic.
+// Tries packers in many orders until the height is max_live; then the exact search, on the hot
+// window if there are many items; then moves the items that stick out to earlier places in the best
+// order. It works hardest when the height is above the capacity. Deterministic.
 Placement place(std::span<const Item> items, int64_t capacity);
+
+// The exact search on the items that live at the fullest moments, all others packed around them; on
+// more and more items until it is found, shown to be impossible, or the work is spent.
+ExactPlacement place_hot_window(std::span<const Item> items, int64_t capacity, int64_t max_work);
 
 }  // namespace snug
