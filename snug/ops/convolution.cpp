@@ -1,0 +1,222 @@
+#include "snug/ops/convolution.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "snug/kernels/onednn_descriptors.h"
+
+namespace snug::ops {
+namespace {
+
+using enum ConvolutionDirection;
+
+// The number of rows that decides, for parts of any size, which library runs and in which format it
+// reads the weights.
+constexpr int64_t kDecidingRows = 8;
+// Below this many multiply-adds a second thread costs more than it brings.
+constexpr double kWorthThreads = 5e5;
+constexpr size_t kAlignment = 64;
+
+size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+OnednnConvolutionShape library_shape(const ConvolutionTask& task, int64_t batch) {
+  const ConvolutionShape& s = task.shape;
+  return {.batch = batch,
+          .height = s.height,
+          .width = s.width,
+          .channels = s.channels,
+          .filters = s.filters,
+          .kernel_height = s.kernel_height,
+          .kernel_width = s.kernel_width,
+          .stride_height = s.stride_height,
+          .stride_width = s.stride_width,
+          .dilation_height = s.dilation_height,
+          .dilation_width = s.dilation_width,
+          .top = s.top,
+          .left = s.left,
+          .bottom = s.bottom,
+          .right = s.right,
+          .groups = s.groups,
+          .bias = task.bias,
+          .accumulate = task.direction == weights_gradient};
+}
+
+OnednnFormat image_format(int64_t batch, int64_t height, int64_t width, int64_t channels) {
+  const int64_t sizes[] = {batch, channels, height, width};
+  const int64_t strides[] = {height * width * channels, 1, width * channels, channels};
+  return OnednnFormat::strided(sizes, strides);
+}
+
+// The format in which forward or input gradient reads the weights at that number of rows.
+OnednnFormat weights_format(const ConvolutionTask& task, int64_t batch, int threads) {
+  const ConvolutionShape& s = task.shape;
+  const int64_t weights[] = {s.groups, s.filters / s.groups, s.channels / s.groups, s.kernel_height,
+                             s.kernel_width};
+  const int64_t bias[] = {s.filters}, one[] = {1};
+  OnednnConvolutionFormats formats{
+      .x = image_format(batch, s.height, s.width, s.channels),
+      .weights = OnednnFormat::any(std::span(weights).subspan(s.groups == 1 ? 1 : 0)),
+      .y = image_format(batch, s.out_height(), s.out_width(), s.filters)};
+  if (task.bias) formats.bias = OnednnFormat::strided(bias, one);
+  const OnednnWindow window{.strides = {s.stride_height, s.stride_width},
+                            .dilations = {s.dilation_height - 1, s.dilation_width - 1},
+                            .before = {s.top, s.left},
+                            .after = {s.bottom, s.right}};
+  const OnednnThreads guard(threads);
+  const OnednnDescriptor descriptor = task.direction == forward
+                                          ? describe_forward(formats, window)
+                                          : describe_input_gradient(formats, window);
+  return OnednnFormat::chosen(descriptor.get(), dnnl_query_weights_md);
+}
+
+// Forward and input gradient on oneDNN. The prepared weights have the format of kDecidingRows; in
+// the rare case that this number of rows wants another one, each run makes that in its scratch.
+class LibraryConvolution final : public Kernel {
+ public:
+  LibraryConvolution(const ConvolutionTask& task, OnednnConvolution deciding, int threads)
+      : task_(task), convolution_(std::move(deciding)) {
+    prepared_bytes_ = convolution_.weights_bytes();
+    const int64_t batch = task.shape.batch;
+    if (batch == kDecidingRows) return;
+    OnednnConvolution own(library_shape(task, batch), task.direction, threads);
+    const bool same =
+        weights_format(task, batch, threads) == weights_format(task, kDecidingRows, threads);
+    if (!same) preparing_.emplace(std::move(convolution_));
+    convolution_ = std::move(own);
+  }
+
+  size_t scratch_bytes() const override {
+    return convolution_.scratch_bytes() + (preparing_ ? aligned(convolution_.weights_bytes()) : 0);
+  }
+
+  size_t prepared_bytes() const override { return prepared_bytes_; }
+
+  // A reorder between float32 formats needs no scratch.
+  void prepare(const Run& run, void* prepared) const noexcept override {
+    const OnednnConvolution& from = preparing_ ? *preparing_ : convolution_;
+    (void)from.prepare(run.lane, run.input(1), prepared, run.scratch);
+  }
+
+  void compile(int lanes) override {
+    convolution_.compile(lanes);
+    if (preparing_) preparing_->compile(lanes);
+  }
+
+  // The primitives were made for these sizes; what could fail has failed then.
+  void run(const Run& run) const noexcept override {
+    const void* weights = prepared_bytes_ > 0 ? run.prepared : run.in[1];
+    void* scratch = run.scratch;
+    if (preparing_) {
+      weights = convolution_.weights_bytes() > 0 ? run.scratch : run.in[1];
+      scratch = static_cast<std::byte*>(run.scratch) + aligned(convolution_.weights_bytes());
+      (void)convolution_.prepare(run.lane, run.input(1), run.scratch, scratch);
+    }
+    if (task_.direction == forward) {
+      (void)convolution_.run_forward(run.lane, run.input(0), weights,
+                                     task_.bias ? run.input(2) : nullptr, run.output(), scratch);
+    } else {
+      (void)convolution_.run_input_gradient(run.lane, run.input(0), weights, run.output(), scratch);
+    }
+  }
+
+ private:
+  ConvolutionTask task_;
+  OnednnConvolution convolution_;               // For this number of rows.
+  std::optional<OnednnConvolution> preparing_;  // For kDecidingRows, if its weights differ.
+  size_t prepared_bytes_ = 0;
+};
+
+class LibraryWeightsGradient final : public Kernel {
+ public:
+  LibraryWeightsGradient(const ConvolutionTask& task, int threads)
+      : bytes_(sizeof(float) * static_cast<size_t>(task.shape.taps() * task.shape.channels /
+                                                   task.shape.groups * task.shape.filters)),
+        convolution_(library_shape(task, task.shape.batch), weights_gradient, threads) {}
+
+  size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
+  bool accumulates() const override { return true; }
+  void compile(int lanes) override { convolution_.compile(lanes); }
+
+  // The last step, from the library's format to Keras's, always adds: a second primitive that does
+  // not would cost more than the zeros.
+  void run(const Run& run) const noexcept override {
+    if (!run.accumulate) std::memset(run.out[0], 0, bytes_);
+    (void)convolution_.run_weights_gradient(run.lane, run.input(0), run.input(1), run.output(),
+                                            run.scratch);
+  }
+
+ private:
+  size_t bytes_;
+  OnednnConvolution convolution_;
+};
+
+class OwnForward final : public Kernel {
+ public:
+  OwnForward(const ConvolutionTask& task, int threads)
+      : bias_(task.bias), convolution_(task.shape, threads) {}
+  size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
+  void run(const Run& run) const noexcept override {
+    convolution_.run(run.input(0), run.input(1), bias_ ? run.input(2) : nullptr, run.output(),
+                     run.scratch);
+  }
+
+ private:
+  bool bias_;
+  ConvolutionForward convolution_;
+};
+
+class OwnInputGradient final : public Kernel {
+ public:
+  OwnInputGradient(const ConvolutionTask& task, int threads) : convolution_(task.shape, threads) {}
+  size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
+  void run(const Run& run) const noexcept override {
+    convolution_.run(run.input(0), run.input(1), run.output(), run.scratch);
+  }
+
+ private:
+  ConvolutionInputGradient convolution_;
+};
+
+class OwnWeightsGradient final : public Kernel {
+ public:
+  OwnWeightsGradient(const ConvolutionTask& task, int threads)
+      : convolution_(task.shape, threads) {}
+  size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
+  bool accumulates() const override { return true; }
+  void run(const Run& run) const noexcept override {
+    convolution_.run(run.input(0), run.input(1), run.output(), run.accumulate, run.scratch);
+  }
+
+ private:
+  ConvolutionWeightsGradient convolution_;
+};
+
+bool is_wanted(const OnednnConvolution& convolution) {
+  const std::string_view name = convolution.implementation();
+  return !convolution.allocates() && name.find("ref") == name.npos;
+}
+
+int threads_for(const ConvolutionShape& s, const Target& target) {
+  const double products = static_cast<double>(s.batch * s.out_height() * s.out_width()) *
+                          static_cast<double>(s.filters * s.channels / s.groups * s.taps());
+  return products < kWorthThreads ? 1 : target.threads;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> convolution_kernel(const ConvolutionTask& task, const Target& target) {
+  const int threads = threads_for(task.shape, target);
+  OnednnConvolution deciding(library_shape(task, kDecidingRows), task.direction, threads);
+  const bool wanted = is_wanted(deciding);
+  if (task.direction == weights_gradient) {
+    if (wanted) return std::make_unique<LibraryWeightsGradient>(task, threads);
+    return std::make_unique<OwnWeightsGradient>(task, threads);
+  }
+  if (wanted) return std::make_unique<LibraryConvolution>(task, std::move(deciding), threads);
+  if (task.direction == forward) return std::make_unique<OwnForward>(task, threads);
+  return std::make_unique<OwnInputGradient>(task, threads);
+}
+
+}  // namespace snug::ops
