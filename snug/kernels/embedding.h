@@ -23,7 +23,7 @@ int64_t row_sums(const int32_t* indices, const float* dy, int64_t n, int64_t col
 void scatter_add(const int32_t* indices, const float* dy, int64_t n, int64_t columns, float* table,
                  int64_t table_rows) noexcept;
 
-// y[i, :] = 0 but for `on` at labels[i]; a label outside [0, columns) gives a row of zeros, as
+// y[i, :] = `off` but for `on` at labels[i]; a label outside [0, columns) gives a row of zeros, as
 // Keras.
 void one_hot(const int32_t* labels, float* y, int64_t n, int64_t columns, float on = 1,
              float off = 0) noexcept;
