@@ -1,0 +1,114 @@
+#include "tests/engine/random_graph.h"
+
+#include <random>
+
+#include "snug/autodiff/gradients.h"
+#include "snug/ops/ops.h"
+
+namespace snug::testing {
+namespace {
+
+class Generator {
+ public:
+  Generator(uint64_t seed, RandomStep& step) : random_(seed), step_(step) {
+    values_.push_back(step.graph->input("x", {DType::float32, {kRows, pick(1, 40)}}));
+    values_.push_back(step.graph->input("z", {DType::float32, {kRows, pick(1, 6), pick(1, 12)}}));
+  }
+
+  void add_nodes(int count) {
+    for (int i = 0; i < count; ++i) values_.push_back(next());
+  }
+
+  // All values that nobody read take part in the loss, so that no node is left out.
+  Value loss() {
+    Value total;
+    for (size_t i = values_.size() - std::min<size_t>(values_.size(), 6); i < values_.size(); ++i) {
+      const Value term = ops::sum(ops::square(ops::tanh(values_[i])));
+      total = total ? ops::add(total, term) : term;
+    }
+    return total;
+  }
+
+ private:
+  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
+
+  Value any() { return values_[pick(std::max<int64_t>(0, std::ssize(values_) - 8), std::ssize(values_) - 1)]; }
+
+  Value variable(const Shape& shape) {
+    // One in three is an old one of the same shape: shared parameters.
+    if (pick(0, 2) == 0) {
+      for (const Value& old : step_.variables) {
+        if (old.shape() == shape) return old;
+      }
+    }
+    step_.variables.push_back(
+        step_.graph->variable("w" + std::to_string(step_.variables.size()), {DType::float32, shape}));
+    return step_.variables.back();
+  }
+
+  Value next() {
+    const Value x = any();
+    const int64_t channels = x.shape()[-1];
+    switch (pick(0, 13)) {
+      case 0: return ops::relu(x);
+      case 1: return ops::tanh(x);
+      case 2: return ops::sigmoid(ops::multiply_scalar(x, 0.5f));
+      case 3: return ops::add(x, variable({channels}));
+      case 4: return ops::multiply(x, ops::sigmoid(x));
+      case 5:
+      case 6: {
+        const int64_t units = pick(1, 48);
+        return ops::matmul(x, variable({channels, units}), {.bias = variable({units})});
+      }
+      case 7: return ops::softmax(x);
+      case 8: return ops::layer_norm(x, {.gamma = variable({channels}), .beta = variable({channels})});
+      case 9: return ops::subtract(x, ops::mean(x, {.axes = {-1}, .keepdims = true}));
+      case 10: return ops::concat({x, ops::gelu(x)}, -1);
+      case 11: return x.shape().rank() == 3 ? ops::reshape(x, {kRows, x.shape()[1] * x.shape()[2]}) : ops::elu(x);
+      case 12: return ops::dropout(x, {.rate = 0.25f, .stream = static_cast<uint64_t>(pick(1, 1000))});
+      default: return coupled(x);
+    }
+  }
+
+  // Subtracts the mean over the batch: needs all rows at once.
+  Value coupled(Value x) {
+    const Value total = ops::sum(x, {.axes = {0}, .keepdims = true});
+    return ops::subtract(x, ops::tanh(ops::reshape(total, total.shape().without(0))));
+  }
+
+  std::mt19937_64 random_;
+  RandomStep& step_;
+  Values values_;
+};
+
+}  // namespace
+
+RandomStep random_step(uint64_t seed, int nodes) {
+  RandomStep step;
+  Generator generator(seed, step);
+  generator.add_nodes(nodes);
+  step.loss = generator.loss();
+  const Values gradients = snug::gradients(step.loss, step.variables);
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i]) ops::assign_add(step.variables[i], ops::multiply_scalar(gradients[i], -1e-3f));
+  }
+  return step;
+}
+
+StepMemory::StepMemory(const Graph& graph, int64_t rows, uint64_t seed)
+    : blocks(graph.value_count()), outside(graph.value_count()) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<float> draw(-1, 1);
+  for (int value = 0; value < graph.value_count(); ++value) {
+    if (graph.source(value) == Graph::Source::node) continue;
+    // Sixteen floats more: room to align to 64 bytes.
+    blocks[value].resize(graph.type(value).at(rows).shape.size() + 16);
+    for (float& element : blocks[value]) element = draw(random);
+    if (graph.source(value) == Graph::Source::variable) {
+      const auto address = reinterpret_cast<uintptr_t>(blocks[value].data());
+      outside[value] = reinterpret_cast<void*>((address + 63) / 64 * 64);
+    }
+  }
+}
+
+}  // namespace snug::testing

@@ -1,0 +1,125 @@
+// Over random steps: every plan is valid, memory is what was planned, and no way of running changes the result.
+
+#include "tests/engine/random_graph.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <random>
+
+#include "snug/exec/program.h"
+#include "snug/plan/fuse.h"
+
+namespace snug {
+namespace {
+
+using testing::random_step;
+using testing::RandomStep;
+using testing::StepMemory;
+
+// An arena of exactly so many bytes: the page behind it cannot be touched.
+class ExactArena {
+ public:
+  explicit ExactArena(size_t bytes) : mapped_((bytes + kPage - 1) / kPage * kPage + kPage) {
+    block_ = static_cast<std::byte*>(mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(block_ + mapped_ - kPage, kPage, PROT_NONE);
+    // The end of the arena stands as near to the forbidden page as its alignment allows.
+    begin_ = block_ + (mapped_ - kPage - bytes) / 64 * 64;
+  }
+  ~ExactArena() { munmap(block_, mapped_); }
+  ExactArena(const ExactArena&) = delete;
+  ExactArena& operator=(const ExactArena&) = delete;
+  std::byte* begin() const { return begin_; }
+
+ private:
+  static constexpr size_t kPage = 4096;
+  size_t mapped_;
+  std::byte* block_;
+  std::byte* begin_;
+};
+
+struct Outcome {
+  float loss = 0;
+  std::vector<std::vector<float>> variables;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+struct Way {
+  bool fused = false;
+  int threads = 1;
+  int64_t part_rows = 0;
+  Program::Mode mode = Program::Mode::plain;
+};
+
+Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
+  std::unique_ptr<Graph> fused;
+  if (way.fused) fused = fuse(*step.graph, {step.loss});
+  const Graph& graph = way.fused ? *fused : *step.graph;
+  InstantiateOptions options;
+  options.partition.parts = way.part_rows > 0;
+  options.partition.forced_part_rows = way.part_rows;
+  const Value loss(const_cast<Graph&>(graph), step.loss.id());
+  Program program = make_program(graph, {loss}, rows, {.threads = way.threads}, kUnlimited, options);
+
+  int64_t highest = 0;
+  for (const Buffer& buffer : program.plan().buffers) {
+    if (!buffer.local) highest = std::max(highest, buffer.offset + buffer.bytes);
+  }
+  EXPECT_LE(highest, program.plan().arena_bytes);
+
+  StepMemory memory(graph, rows, 5);
+  const ExactArena arena(program.arena_bytes());
+  program.bind(arena.begin(), memory.outside);
+  Outcome outcome;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (const int input : graph.of_source(Graph::Source::input)) {
+      const Tensor slot = program.tensor(Value(const_cast<Graph&>(graph), input));
+      std::memcpy(slot.data, memory.blocks[input].data(), slot.bytes());
+    }
+    program.run({.seed = 3, .epoch = 1, .position = static_cast<uint64_t>(repeat * rows)}, way.mode);
+  }
+  outcome.loss = program.tensor(loss).as<float>()[0];
+  for (const Value& variable : step.variables) {
+    const float* begin = static_cast<const float*>(memory.outside[variable.id()]);
+    outcome.variables.emplace_back(begin, begin + variable.shape().size());
+  }
+  return outcome;
+}
+
+void expect_near(const Outcome& a, const Outcome& b) {
+  EXPECT_NEAR(a.loss, b.loss, 2e-4 * std::max(1.0f, std::abs(a.loss)));
+  for (size_t i = 0; i < a.variables.size(); ++i) {
+    for (size_t j = 0; j < a.variables[i].size(); ++j) {
+      ASSERT_NEAR(a.variables[i][j], b.variables[i][j], 2e-4 * std::max(1.0f, std::abs(a.variables[i][j])));
+    }
+  }
+}
+
+// SNUG_RANDOM_GRAPHS sets their number; the sanitizers' runs take fewer.
+int graph_count() {
+  const char* asked = std::getenv("SNUG_RANDOM_GRAPHS");
+  return asked != nullptr ? std::atoi(asked) : 300;
+}
+
+TEST(RandomGraphs, EveryWayOfRunningGivesTheSameResult) {
+  for (int seed = 0; seed < graph_count(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const int nodes = std::uniform_int_distribution<int>(2, seed % 10 == 0 ? 120 : 30)(random);
+    const int64_t rows = std::uniform_int_distribution<int64_t>(1, 17)(random);
+    const RandomStep step = random_step(seed, nodes);
+    const Outcome plain = run(step, rows, {});
+    EXPECT_EQ(run(step, rows, {.mode = Program::Mode::checked}), plain) << "checked";
+    EXPECT_EQ(run(step, rows, {.fused = true}), plain) << "fused";
+    const Outcome parts = run(step, rows, {.fused = true, .threads = 2, .part_rows = 3});
+    expect_near(parts, plain);
+    EXPECT_EQ(run(step, rows, {.fused = true, .threads = 2, .part_rows = 3, .mode = Program::Mode::checked}), parts)
+        << "checked, in parts";
+    EXPECT_EQ(run(step, rows, {.fused = true, .threads = 2, .part_rows = 3}), parts) << "twice";
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace snug
