@@ -24,14 +24,17 @@ inline bool gemm_column_is_contiguous(const GemmShape& shape) {
   return shape.transpose_b || shape.ldb == 1;
 }
 
-// Few columns and a transposed A are computed as C^T = B^T A, with full vectors along m.
-inline bool gemm_swaps(const GemmShape& shape) { return shape.n <= 3 && shape.transpose_a; }
-
 // The rows and columns of C that the inner loop of the chosen instruction set holds in registers.
 struct GemmTile {
   int64_t rows, columns;
 };
 GemmTile gemm_tile();
+
+// A few columns, no wider than a tile, and a transposed A are computed as C^T = B^T A, with full
+// vectors along m.
+inline bool gemm_swaps(const GemmShape& shape) {
+  return shape.transpose_a && shape.n <= 3 && shape.n <= gemm_tile().columns;
+}
 
 // One call: rows [row_begin, row_end) and columns [column_begin, column_end) of C, over the blocks
 // [block_begin, block_end) of k. Column borders inside C are multiples of the tile's columns.
