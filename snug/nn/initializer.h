@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include "snug/nn/settings.h"
+#include "snug/base/settings.h"
 #include "snug/tensor/tensor.h"
 
 namespace snug {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "snug/nn/settings.h"
+#include "snug/base/settings.h"
 #include "snug/nn/tracer.h"
 #include "snug/nn/variable.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "snug/graph/graph.h"
-#include "snug/nn/settings.h"
+#include "snug/base/settings.h"
 
 namespace snug {
 

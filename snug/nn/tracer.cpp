@@ -24,6 +24,11 @@ Value Tracer::value(const VariablePtr& variable) {
   return entry->second;
 }
 
+Value Tracer::rows() {
+  if (!rows_) rows_ = graph_.input("rows", {DType::float32, {}});
+  return rows_;
+}
+
 uint64_t Tracer::next_stream() {
   const int call = calls_[graph_.scope()]++;
   return hash_of(graph_.scope() + "#" + std::to_string(call));

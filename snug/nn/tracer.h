@@ -35,6 +35,10 @@ class Tracer {
   // All variables that were asked for, in that order, with their values.
   const std::vector<std::pair<VariablePtr, Value>>& variables() const { return variables_; }
 
+  // The number of rows of the logical batch, a float32 scalar input: what means divide by.
+  Value rows();
+  bool reads_rows() const { return static_cast<bool>(rows_); }
+
   // A number for the random draws of the layer that is being called: different for each layer path
   // and call.
   uint64_t next_stream();
@@ -56,6 +60,7 @@ class Tracer {
   std::vector<std::pair<VariablePtr, Value>> variables_;
   std::unordered_map<const Variable*, Value> value_of_;
   std::unordered_map<std::string, int> calls_;
+  Value rows_;
   Values losses_;
   std::unordered_map<int, Value> masks_;
   std::unordered_map<int, Logits> logits_;

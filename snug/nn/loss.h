@@ -1,0 +1,83 @@
+// What a model is trained to make small.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "snug/base/settings.h"
+#include "snug/nn/tracer.h"
+
+namespace snug {
+
+class LossDefinition : public Configurable {
+ public:
+  // The type that targets must have beside predictions of this type, given the shape that the user's targets have
+  // without rows (Keras's rank fix: [] goes with [1] and back). Throws Error where they do not fit, naming both: targets
+  // are never broadcast against predictions.
+  virtual Type target_type(const Type& predictions, const Shape& target_row) const = 0;
+
+  // One loss for each row and each further axis but the last: [rows, ...]. Where the tracer knows the logits of
+  // softmax or sigmoid predictions, they are used, as Keras on TensorFlow does.
+  virtual Value values(Tracer& tracer, Value targets, Value predictions) const = 0;
+
+  // The loss of the batch by `reduction`. `weights` (of the values' shape, or [rows]; may be empty) multiply the values;
+  // the divisor counts all rows of the logical batch (Tracer::rows), or is their sum for mean_with_sample_weight.
+  Value reduced(Tracer& tracer, Value targets, Value predictions, Value weights) const;
+
+  std::string name;                                // Keras's: "mean_squared_error".
+  std::string reduction = "sum_over_batch_size";  // Or "sum", "mean", "mean_with_sample_weight".
+};
+using LossPtr = std::shared_ptr<LossDefinition>;
+
+// A cheap handle; from a string, Keras's names: "mse", "binary_crossentropy", ...
+class Loss {
+ public:
+  Loss(const char* name);         // NOLINT: .loss = "mse"
+  Loss(const std::string& name);  // NOLINT
+  explicit Loss(LossPtr definition) : definition_(std::move(definition)) {}
+
+  const LossPtr& definition() const { return definition_; }
+  LossDefinition* operator->() const { return definition_.get(); }
+
+  // Inside a trace: the reduced loss.
+  Value operator()(Value targets, Value predictions, Value weights = {}) const {
+    return definition_->reduced(current(), targets, predictions, weights);
+  }
+
+ private:
+  static Tracer& current();
+  LossPtr definition_;
+};
+
+struct CrossentropyOptions {
+  bool from_logits = false;
+  double label_smoothing = 0;
+  std::string reduction = "sum_over_batch_size";
+};
+struct SparseCrossentropyOptions {
+  bool from_logits = false;
+  std::optional<int64_t> ignore_class;
+  std::string reduction = "sum_over_batch_size";
+};
+Loss MeanSquaredError(std::string_view reduction = "sum_over_batch_size");
+Loss MeanAbsoluteError(std::string_view reduction = "sum_over_batch_size");
+Loss MeanAbsolutePercentageError(std::string_view reduction = "sum_over_batch_size");
+Loss MeanSquaredLogarithmicError(std::string_view reduction = "sum_over_batch_size");
+Loss Huber(double delta = 1, std::string_view reduction = "sum_over_batch_size");
+Loss LogCosh(std::string_view reduction = "sum_over_batch_size");
+Loss BinaryCrossentropy(const CrossentropyOptions& options = {});
+Loss CategoricalCrossentropy(const CrossentropyOptions& options = {});
+Loss SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
+Loss KLDivergence(std::string_view reduction = "sum_over_batch_size");
+Loss Poisson(std::string_view reduction = "sum_over_batch_size");
+Loss Hinge(std::string_view reduction = "sum_over_batch_size");
+Loss SquaredHinge(std::string_view reduction = "sum_over_batch_size");
+Loss CategoricalHinge(std::string_view reduction = "sum_over_batch_size");
+Loss CosineSimilarity(std::string_view reduction = "sum_over_batch_size");
+
+// By Keras's words, class names or snake case. Throws Error that names the nearest right word. `predictions` resolves
+// "crossentropy" (compile's rule, keras.md 1.6) and may be left out otherwise.
+Loss make_loss(std::string_view name);
+
+}  // namespace snug
