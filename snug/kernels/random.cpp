@@ -1,0 +1,265 @@
+#include "snug/kernels/random.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "snug/base/random.h"
+#include "snug/kernels/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "snug/kernels/random.cpp"
+#include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
+#include "snug/kernels/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace snug::kernels::HWY_NAMESPACE {
+
+// A row is cut into groups of 16 blocks of the generator, which are drawn side by side. Word j of
+// block l of group g is element 64 g + 16 j + l: the words of neighbouring lanes are neighbours, on
+// every instruction set. (Dropout takes 16 bits an element, so its groups have 128 elements.)
+constexpr int64_t kBlocks = 16;
+
+// The four words of kLanes blocks, lane by lane.
+using Words = VU[4];
+
+// Draws the blocks of one row.
+class Generator {
+ public:
+  explicit Generator(const RandomKey& key)
+      : key_(philox_key(key.seed, key.stream)), epoch_(key.epoch), call_(key.call) {
+    for (int i = 0; i < kPhiloxRounds; ++i) {
+      for (int k = 0; k < 2; ++k) {
+        const uint32_t word = key_[k] + static_cast<uint32_t>(i) * kPhiloxKeySteps[k];
+        std::fill_n(keys_[i][k], kLanes, word);
+      }
+    }
+  }
+
+  void begin_row(uint64_t position) {
+    low_ = static_cast<uint32_t>(position);
+    last_ = call_ | static_cast<uint32_t>(position >> 32) << 16;
+  }
+
+#if HWY_TARGET == HWY_SCALAR
+  HWY_INLINE void draw(uint32_t block, Words& words) const {
+    const PhiloxCounter drawn = philox({block, low_, epoch_, last_}, key_);
+    for (int j = 0; j < 4; ++j) words[j] = hn::Set(du, drawn[j]);
+  }
+#else
+  // Products of 32 bits come from the even lanes, so the blocks of even and of odd lanes are drawn
+  // apart, each in the even lanes (what is in the odd ones does not matter), and merged at the end.
+  HWY_INLINE void draw(uint32_t block, Words& words) const {
+    const VU low = hn::Set(du, low_), epoch = hn::Set(du, epoch_), last = hn::Set(du, last_);
+    Words even = {hn::Iota(du, block), low, epoch, last};
+    Words odd = {hn::Iota(du, block + 1), low, epoch, last};
+    for (int i = 0; i < kPhiloxRounds; ++i) {
+      const VU key0 = hn::Load(du, keys_[i][0]), key1 = hn::Load(du, keys_[i][1]);
+      round(key0, key1, even);
+      round(key0, key1, odd);
+    }
+    for (int j = 0; j < 4; ++j) {
+      words[j] =
+          hn::OddEven(hn::BitCast(du, hn::ShiftLeft<32>(hn::BitCast(D64(), odd[j]))), even[j]);
+    }
+  }
+
+ private:
+  using D64 = hn::Repartition<uint64_t, DU>;
+
+  static HWY_INLINE void round(VU key0, VU key1, Words& c) {
+    const auto first = hn::MulEven(c[0], hn::Set(du, kPhiloxMultipliers[0]));
+    const auto second = hn::MulEven(c[2], hn::Set(du, kPhiloxMultipliers[1]));
+    const VU first_high = hn::BitCast(du, hn::ShiftRight<32>(first));
+    const VU second_high = hn::BitCast(du, hn::ShiftRight<32>(second));
+    c[0] = hn::Xor(second_high, hn::Xor(c[1], key0));
+    c[2] = hn::Xor(first_high, hn::Xor(c[3], key1));
+    c[1] = hn::BitCast(du, second);
+    c[3] = hn::BitCast(du, first);
+  }
+#endif
+
+ private:
+  PhiloxKey key_;
+  uint32_t epoch_, call_;
+  uint32_t low_ = 0, last_ = 0;
+  HWY_ALIGN uint32_t keys_[kPhiloxRounds][2][kLanes];
+};
+
+// Calls make(words, values) for every kLanes blocks of every row, where values takes
+// kVectors vectors: those of elements kBlocks * k + lane for k = 0 .. kVectors - 1; then calls
+// put(offset, value, count) for each.
+template <int kVectors, class Make, class Put>
+HWY_INLINE void for_draws(const RandomRows& where, const Make& make, const Put& put) {
+  constexpr int64_t kGroup = kBlocks * kVectors;
+  Generator generator(where.key);
+  for (int64_t r = 0; r < where.rows; ++r) {
+    generator.begin_row(where.position + static_cast<uint64_t>(r));
+    const int64_t row = r * where.columns;
+    for (int64_t g = 0; g < where.columns; g += kGroup) {
+      for (int64_t lane = 0; lane < std::min(kBlocks, where.columns - g); lane += kLanes) {
+        Words words;
+        generator.draw(static_cast<uint32_t>(g / kGroup * kBlocks + lane), words);
+        VU values[kVectors];
+        make(words, values);
+        for (int k = 0; k < kVectors; ++k) {
+          const int64_t at = g + k * kBlocks + lane, count = where.columns - at;
+          if (count <= 0) break;
+          put(row + at, values[k], std::min(count, kLanes));
+        }
+      }
+    }
+  }
+}
+
+HWY_INLINE void put_floats(V v, float* y, int64_t count) {
+  if (HWY_LIKELY(count == kLanes)) return store(v, y);
+  store_part(v, y, count);
+}
+
+// The upper 24 bits as a float, 0 .. 2^24 - 1.
+HWY_INLINE V upper_bits(VU word) {
+  return hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<8>(word)));
+}
+
+struct Identity {
+  HWY_INLINE void operator()(const Words& words, VU (&values)[4]) const {
+    for (int j = 0; j < 4; ++j) values[j] = words[j];
+  }
+};
+
+void uniform(const RandomRows& where, float low, float high, float* y) {
+  const V start = set(low), step = set((high - low) * 0x1p-24f);
+  for_draws<4>(where, Identity(), [=](int64_t at, VU word, int64_t count) HWY_ATTR {
+    put_floats(hn::MulAdd(upper_bits(word), step, start), y + at, count);
+  });
+}
+
+void integers(const RandomRows& where, int32_t low, int32_t high, int32_t* y) {
+  const uint64_t range = static_cast<uint64_t>(int64_t{high} - low);
+  for_draws<4>(where, Identity(), [=](int64_t at, VU word, int64_t count) HWY_ATTR {
+    HWY_ALIGN uint32_t words[kLanes];
+    hn::Store(word, du, words);
+    for (int64_t i = 0; i < count; ++i) {
+      y[at + i] = static_cast<int32_t>(low + static_cast<int64_t>(words[i] * range >> 32));
+    }
+  });
+}
+
+// Words 0 and 1, and 2 and 3, are the radius and the angle of two values.
+struct BoxMuller {
+  static HWY_INLINE void pair(VU first, VU second, VU& a, VU& b) {
+    const V u = hn::Mul(hn::Add(upper_bits(first), set(1.0f)), set(0x1p-24f));
+    const V radius = hn::Sqrt(hn::Mul(set(-2.0f), log_inner(u)));
+    const SinCos turn = sin_cos_inner(hn::Mul(upper_bits(second), set(6.28318531f * 0x1p-24f)));
+    a = hn::BitCast(du, hn::Mul(radius, turn.cos));
+    b = hn::BitCast(du, hn::Mul(radius, turn.sin));
+  }
+  HWY_INLINE void operator()(const Words& words, VU (&values)[4]) const {
+    pair(words[0], words[1], values[0], values[1]);
+    pair(words[2], words[3], values[2], values[3]);
+  }
+};
+
+void normal(const RandomRows& where, float mean, float deviation, float* y) {
+  const V centre = set(mean), scale = set(deviation);
+  for_draws<4>(where, BoxMuller(), [=](int64_t at, VU value, int64_t count) HWY_ATTR {
+    put_floats(hn::MulAdd(hn::BitCast(d, value), scale, centre), y + at, count);
+  });
+}
+
+// The inverse of the distribution between -2 and 2: sqrt(2) * erfinv(z) for z uniform within
+// erf(sqrt(2)); erfinv(z) / z is a polynomial of -log(1 - z^2), fitted on that range.
+HWY_INLINE V truncated(VU word) {
+  constexpr float kP[] = {0.886226921f,     0.232013887f,    0.0115474423f,    -0.00232890311f,
+                          -0.000137867549f, 5.48769508e-05f, -1.61188896e-06f, -3.51971026e-07f};
+  const V unit = hn::MulAdd(upper_bits(word), set(0x1p-23f), set(0x1p-24f - 1.0f));
+  const V z = hn::Mul(unit, set(0.954499736f));
+  const V w = hn::Neg(log_inner(hn::NegMulAdd(z, z, set(1.0f))));
+  const V x = hn::Mul(hn::Mul(z, polynomial(w, kP)), set(1.41421356f));
+  return least(greatest(x, set(-2.0f)), set(2.0f));
+}
+
+void truncated_normal(const RandomRows& where, float mean, float deviation, float* y) {
+  const V centre = set(mean), scale = set(deviation);
+  for_draws<4>(where, Identity(), [=](int64_t at, VU word, int64_t count) HWY_ATTR {
+    put_floats(hn::MulAdd(truncated(word), scale, centre), y + at, count);
+  });
+}
+
+// The lower and the upper half of each word.
+struct Halves {
+  HWY_INLINE void operator()(const Words& words, VU (&values)[8]) const {
+    for (int j = 0; j < 4; ++j) {
+      values[2 * j] = hn::And(words[j], hn::Set(du, 0xffffu));
+      values[2 * j + 1] = hn::ShiftRight<16>(words[j]);
+    }
+  }
+};
+
+// All lanes of a whole vector at once: half below the threshold drops.
+HWY_INLINE V kept(VU half, VI threshold, V value) {
+  const auto drops = hn::Lt(hn::BitCast(di, half), threshold);
+  return hn::IfThenZeroElse(hn::RebindMask(d, drops), value);
+}
+
+HWY_INLINE int32_t drop_threshold(float rate) {
+  return static_cast<int32_t>(std::lround(double{rate} * 65536));
+}
+
+void drop(const RandomRows& where, float rate, const float* x, float* y) {
+  const VI threshold = hn::Set(di, drop_threshold(rate));
+  const V scale = set(static_cast<float>(1 / (1 - double{rate})));
+  for_draws<8>(where, Halves(), [=](int64_t at, VU half, int64_t count) HWY_ATTR {
+    const V v = HWY_LIKELY(count == kLanes) ? load(x + at) : load_part(x + at, count);
+    put_floats(kept(half, threshold, hn::Mul(v, scale)), y + at, count);
+  });
+}
+
+void drop_factors(const RandomRows& where, float rate, float* y) {
+  const VI threshold = hn::Set(di, drop_threshold(rate));
+  const V scale = set(static_cast<float>(1 / (1 - double{rate})));
+  for_draws<8>(where, Halves(), [=](int64_t at, VU half, int64_t count) HWY_ATTR {
+    put_floats(kept(half, threshold, scale), y + at, count);
+  });
+}
+
+}  // namespace snug::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace snug::kernels {
+
+HWY_EXPORT(uniform);
+HWY_EXPORT(integers);
+HWY_EXPORT(normal);
+HWY_EXPORT(truncated_normal);
+HWY_EXPORT(drop);
+HWY_EXPORT(drop_factors);
+
+void random_uniform(const RandomRows& where, float low, float high, float* y) noexcept {
+  HWY_DYNAMIC_DISPATCH(uniform)(where, low, high, y);
+}
+
+void random_integers(const RandomRows& where, int32_t low, int32_t high, int32_t* y) noexcept {
+  HWY_DYNAMIC_DISPATCH(integers)(where, low, high, y);
+}
+
+void random_normal(const RandomRows& where, float mean, float deviation, float* y) noexcept {
+  HWY_DYNAMIC_DISPATCH(normal)(where, mean, deviation, y);
+}
+
+void random_truncated_normal(const RandomRows& where, float mean, float deviation,
+                             float* y) noexcept {
+  HWY_DYNAMIC_DISPATCH(truncated_normal)(where, mean, deviation, y);
+}
+
+void dropout(const RandomRows& where, float rate, const float* x, float* y) noexcept {
+  HWY_DYNAMIC_DISPATCH(drop)(where, rate, x, y);
+}
+
+void dropout_mask(const RandomRows& where, float rate, float* y) noexcept {
+  HWY_DYNAMIC_DISPATCH(drop_factors)(where, rate, y);
+}
+
+}  // namespace snug::kernels
+#endif
