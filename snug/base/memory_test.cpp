@@ -223,7 +223,8 @@ TEST(Memory, ResidentBytesFollowTouchedPages) {
     EXPECT_GT(resident_bytes(), before + 60_MiB);
   }
   EXPECT_GE(peak_resident_bytes(), before + 60_MiB);
-  EXPECT_GE(peak_resident_bytes(), resident_bytes());
+  const int64_t now = resident_bytes();  // Before the peak: reading the files may take a page.
+  EXPECT_GE(peak_resident_bytes(), now);
 }
 
 }  // namespace
