@@ -16,7 +16,7 @@ build+=(libhdf5-dev libzip-dev zipcmp zipmerge ziptool libprotobuf-dev protobuf-
 # Images, compressed IDX files, checksums, spill files.
 build+=(libjpeg62-turbo-dev libpng-dev zlib1g-dev libxxhash-dev liburing-dev)
 # Tests and benchmarks; clang with libomp for the thread sanitizer; the checks of tools/.
-tests=(libgtest-dev libbenchmark-dev clang-14 libomp-14-dev python3)
+tests=(libgtest-dev libbenchmark-dev clang-14 libclang-rt-14-dev libomp-14-dev python3)
 
 packages=("${build[@]}")
 if [[ "${1:-}" != --run ]]; then packages+=("${tests[@]}"); fi
