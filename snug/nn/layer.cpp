@@ -97,7 +97,7 @@ Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
   // A penalty counts once, however often the layer is called.
   for (const VariablePtr& variable : layer->own_variables()) {
     const RegularizerPtr& regularizer = variable->spec().regularizer;
-    if (first_use && tracer.training() && regularizer && layer->trainable) {
+    if (first_use && regularizer && layer->trainable) {
       tracer.add_loss(regularizer->penalty(tracer.value(variable)));
     }
   }

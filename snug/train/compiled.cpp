@@ -1,0 +1,140 @@
+#include "snug/train/compiled.h"
+
+#include <algorithm>
+
+#include "snug/base/error.h"
+#include "snug/ops/ops.h"
+
+namespace snug {
+namespace {
+
+// total += value * rows, count += rows.
+class MeanOfBatches final : public MetricDefinition {
+ public:
+  std::string_view class_name() const override { return "Mean"; }
+  void settings(SettingVisitor& visitor) override { visitor.visit("name", name); }
+  Type target_type(const Type& predictions, const Shape&) const override { return predictions; }
+
+  // `predictions` is the scalar.
+  void update(Tracer& tracer, Value, Value scalar, Value) override {
+    if (state().empty()) {
+      add_state("total", {DType::float32, {}});
+      add_state("count", {DType::float32, {}});
+    }
+    ops::assign_add(tracer.value(state()[0]), ops::multiply(scalar, tracer.rows()));
+    ops::assign_add(tracer.value(state()[1]), tracer.rows());
+  }
+
+  double result() const override {
+    const double total = state()[0]->tensor().as<float>()[0],
+                 count = state()[1]->tensor().as<float>()[0];
+    return count == 0 ? 0 : total / count;
+  }
+  Direction direction() const override { return Direction::down; }
+};
+
+}  // namespace
+
+MetricPtr mean_of_batches(std::string name) {
+  auto metric = std::make_shared<MeanOfBatches>();
+  metric->name = std::move(name);
+  return metric;
+}
+
+Compiled::Compiled(const Network& network, CompileOptions options)
+    : network_(network), options_(std::move(options)) {
+  const size_t outputs = network.output_calls().size(), losses = options_.loss.losses().size();
+  if (losses > 1 && losses != outputs) {
+    throw Error("compile: {} losses were given for {} outputs; give one, or one for each output",
+                losses, outputs);
+  }
+  if (!options_.loss_weights.empty() && options_.loss_weights.size() != outputs) {
+    throw Error("compile: {} loss_weights were given for {} outputs; give one for each output",
+                options_.loss_weights.size(), outputs);
+  }
+  if (!options_.output_metrics.empty() && options_.output_metrics.size() != outputs) {
+    throw Error("compile: output_metrics has {} lists for {} outputs; give one for each output",
+                options_.output_metrics.size(), outputs);
+  }
+  options_.optimizer->check();
+}
+
+const Loss& Compiled::loss(size_t output) const {
+  const std::vector<Loss>& losses = options_.loss.losses();
+  if (losses.empty()) throw Error("this model has no loss; give one to compile({{.loss = ...}})");
+  return losses.size() == 1 ? losses[0] : losses[output];
+}
+
+double Compiled::loss_weight(size_t output) const {
+  return options_.loss_weights.empty() ? 1 : options_.loss_weights[output];
+}
+
+Compiled::Phase& Compiled::phase(bool training, const std::vector<Shape>& target_rows) {
+  const auto [entry, is_new] = phases_.try_emplace(training);
+  Phase& phase = entry->second;
+  if (!is_new) return phase;
+  phase.loss = mean_of_batches("loss");
+  const Types predictions = network_.output_types();
+  const std::vector<std::string> names = network_.output_names();
+  const bool several = predictions.size() > 1;
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    if (several) phase.output_losses.push_back(mean_of_batches(names[i] + "_loss"));
+    OutputMetrics& metrics = phase.outputs.emplace_back();
+    const auto resolve = [&](const std::vector<Metric>& from, std::vector<MetricPtr>& to) {
+      for (const Metric& metric : from) {
+        to.push_back(metric.resolve(predictions[i], target_rows[i]));
+        if (several) to.back()->name = names[i] + "_" + to.back()->name;
+      }
+    };
+    resolve(options_.metrics, metrics.plain);
+    if (!options_.output_metrics.empty()) resolve(options_.output_metrics[i], metrics.plain);
+    resolve(options_.weighted_metrics, metrics.weighted);
+  }
+  return phase;
+}
+
+std::vector<MetricPtr> Compiled::Phase::all() const {
+  std::vector<MetricPtr> metrics = {loss};
+  metrics.insert(metrics.end(), output_losses.begin(), output_losses.end());
+  for (const OutputMetrics& output : outputs) {
+    metrics.insert(metrics.end(), output.plain.begin(), output.plain.end());
+    metrics.insert(metrics.end(), output.weighted.begin(), output.weighted.end());
+  }
+  return metrics;
+}
+
+Variables Compiled::Phase::state() const {
+  Variables variables;
+  for (const MetricPtr& metric : all()) {
+    variables.insert(variables.end(), metric->state().begin(), metric->state().end());
+  }
+  return variables;
+}
+
+void Compiled::Phase::reset() {
+  for (const MetricPtr& metric : all()) metric->reset();
+}
+
+std::map<std::string, double> Compiled::Phase::logs() const {
+  std::map<std::string, double> logs;
+  for (const MetricPtr& metric : all()) logs[metric->name] = metric->result();
+  return logs;
+}
+
+const Variables& Compiled::slots(const OptimizerNodes& nodes) {
+  if (!slots_.empty()) return slots_;
+  for (const Slot& slot : nodes.slots) {
+    VariableSpec spec{.name = slot.name, .type = slot.type, .trainable = false};
+    if (slot.initial != 0) spec.initializer = constant(slot.initial);
+    slots_.push_back(std::make_shared<Variable>(std::move(spec)));
+    slots_.back()->set_path("optimizer/" + slot.name);
+  }
+  return slots_;
+}
+
+int64_t Compiled::iterations() const {
+  if (slots_.empty() || !slots_[0]->has_values()) return 0;
+  return slots_[0]->tensor().as<int64_t>()[0];
+}
+
+}  // namespace snug

@@ -1,0 +1,59 @@
+// A model's loss, metrics and optimizer, resolved for its outputs, with the state that they own.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "snug/nn/network.h"
+#include "snug/train/compile.h"
+
+namespace snug {
+
+// Measures of one pass over data (training or validation each have their own state).
+struct OutputMetrics {
+  std::vector<MetricPtr> plain, weighted;
+};
+
+class Compiled {
+ public:
+  // Throws Error when losses, weights and metrics do not fit the network's outputs in number.
+  Compiled(const Network& network, CompileOptions options);
+
+  const Optimizer& optimizer() const { return options_.optimizer; }
+  const Loss& loss(size_t output) const;
+  double loss_weight(size_t output) const;
+  bool has_loss() const { return !options_.loss.losses().empty(); }
+
+  // The measures of one phase ("training" or "validation"), made on the first call for these target
+  // shapes.
+  struct Phase {
+    MetricPtr loss;                        // The mean loss, weighted by rows.
+    std::vector<MetricPtr> output_losses;  // Of each output, where there are several.
+    std::vector<OutputMetrics> outputs;
+    // In the order of Keras's list: loss, output losses, metrics by output.
+    std::vector<MetricPtr> all() const;
+    Variables state() const;
+    void reset();
+    // By name, alphabetical, as Keras on TensorFlow logs them.
+    std::map<std::string, double> logs() const;
+  };
+  Phase& phase(bool training, const std::vector<Shape>& target_rows);
+
+  // The optimizer's slots for these weights, made on the first call; compile again to reset them.
+  const Variables& slots(const OptimizerNodes& nodes);
+  const Variables& slots() const { return slots_; }
+  // The number of updates so far, 0 before the first.
+  int64_t iterations() const;
+
+ private:
+  const Network& network_;
+  CompileOptions options_;
+  std::map<bool, Phase> phases_;
+  Variables slots_;
+};
+
+// The mean of a scalar over batches, weighted by their rows: what Keras's `loss` in the logs is.
+MetricPtr mean_of_batches(std::string name);
+
+}  // namespace snug

@@ -1,0 +1,41 @@
+// A compiled model's step as a graph: for training, evaluation or prediction.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "snug/nn/network.h"
+#include "snug/train/compiled.h"
+
+namespace snug {
+
+// The types of what the data brings beside the inputs.
+struct TargetTypes {
+  std::vector<Shape>
+      target_rows;        // Of each output: the shape of one row of targets as the user gives it.
+  bool weighted = false;  // A weight for each row.
+};
+
+struct StepGraph {
+  std::unique_ptr<Graph> graph;
+  std::unique_ptr<Tracer> tracer;
+  Values inputs, targets;
+  Value weights;  // float32 [rows]; empty where there are none.
+  Values predictions;
+  Value loss;  // The batch's total, a scalar; empty in prediction.
+  OptimizerNodes optimizer;
+  // Every variable of the graph with its memory's owner: weights, slots, metrics.
+  std::vector<std::pair<VariablePtr, Value>> variables;
+
+  // What the caller reads after a step.
+  Values results() const;
+};
+
+// Forward, losses, gradients, update, metrics.
+StepGraph training_step(Network& network, Compiled& compiled, const TargetTypes& targets);
+// Forward, losses and metrics, with layers in inference mode.
+StepGraph evaluation_step(Network& network, Compiled& compiled, const TargetTypes& targets);
+// Forward only.
+StepGraph prediction_step(Network& network);
+
+}  // namespace snug
