@@ -52,7 +52,7 @@ struct TileInput {
 template <int kRows, int kVectors>
 HWY_INLINE void StoreEdge(const V (&sum)[kRows][kVectors], const TileOutput& out) {
   const D d;
-  HWY_ALIGN float buffer[kRows * kVectors * kLanes] = {};
+  HWY_ALIGN float buffer[kRows * kVectors * kLanes];
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 8
@@ -60,11 +60,12 @@ HWY_INLINE void StoreEdge(const V (&sum)[kRows][kVectors], const TileOutput& out
       hn::Store(sum[i][v], d, buffer + (i * kVectors + v) * kLanes);
     }
   }
+  const int64_t columns = out.columns < kVectors * kLanes ? out.columns : kVectors * kLanes;
   for (int i = 0; i < kRows; ++i) {
     const float* from = buffer + i * kVectors * kLanes;
     float* to = out.c + i * out.row_stride;
     const float* bias = out.bias ? out.bias + i * out.bias_row_stride : nullptr;
-    for (int64_t j = 0; j < out.columns; ++j) {
+    for (int64_t j = 0; j < columns; ++j) {
       float value = from[j];
       if (out.add) value = to[j * out.column_stride] + value;
       if (bias) value += bias[j * out.bias_column_stride];
@@ -106,10 +107,12 @@ void Tile(const TileInput& in, const TileOutput& out) {
     for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
   }
   // C is far away as a rule, and needed only at the end.
+  if (in.k >= 32) {
 #pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) {
-    hwy::Prefetch(out.c + i * out.row_stride);
-    hwy::Prefetch(out.c + i * out.row_stride + kVectors * kLanes - 1);
+    for (int i = 0; i < kRows; ++i) {
+      hwy::Prefetch(out.c + i * out.row_stride);
+      hwy::Prefetch(out.c + i * out.row_stride + kVectors * kLanes - 1);
+    }
   }
   const float* HWY_RESTRICT a = in.a;
   const float* HWY_RESTRICT b = in.b;

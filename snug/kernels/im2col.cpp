@@ -58,43 +58,8 @@ int64_t reached(int64_t at, int64_t k, int64_t dilation, int64_t before, int64_t
                 int64_t size) {
   const int64_t beyond = at + before - k * dilation;
   if (beyond < 0 || (stride != 1 && beyond % stride != 0)) return -1;
-  return beyond / stride < size ? beyond / stride : -1;
-}
-
-// Row `row` of the rows of all images of y.
-void depthwise_forward_row(const ConvolutionShape& s, const float* x, const float* weights,
-                           const float* bias, float* y, int64_t row, DepthwiseTap* taps) {
-  const int64_t image = row / s.out_height(), i = row % s.out_height();
-  for (int64_t j = 0; j < s.out_width(); ++j) {
-    int64_t count = 0;
-    for (int64_t tap = 0; tap < s.taps(); ++tap) {
-      const int64_t r = i * s.stride_height + tap / s.kernel_width * s.dilation_height - s.top;
-      const int64_t c = j * s.stride_width + tap % s.kernel_width * s.dilation_width - s.left;
-      if (r < 0 || r >= s.height || c < 0 || c >= s.width) continue;
-      taps[count++] = {x + ((image * s.height + r) * s.width + c) * s.channels,
-                       weights + tap * s.channels};
-    }
-    depthwise_pixel(taps, count, s.channels, bias, y + (row * s.out_width() + j) * s.channels);
-  }
-}
-
-// Row `row` of the rows of all images of x.
-void depthwise_input_row(const ConvolutionShape& s, const float* dy, const float* weights,
-                         float* dx, int64_t row, DepthwiseTap* taps) {
-  const int64_t image = row / s.height, i = row % s.height;
-  for (int64_t j = 0; j < s.width; ++j) {
-    int64_t count = 0;
-    for (int64_t tap = 0; tap < s.taps(); ++tap) {
-      const int64_t r = reached(i, tap / s.kernel_width, s.dilation_height, s.top, s.stride_height,
-                                s.out_height());
-      const int64_t c =
-          reached(j, tap % s.kernel_width, s.dilation_width, s.left, s.stride_width, s.out_width());
-      if (r < 0 || c < 0) continue;
-      taps[count++] = {dy + ((image * s.out_height() + r) * s.out_width() + c) * s.channels,
-                       weights + tap * s.channels};
-    }
-    depthwise_pixel(taps, count, s.channels, nullptr, dx + (row * s.width + j) * s.channels);
-  }
+  const int64_t at_y = stride == 1 ? beyond : beyond / stride;
+  return at_y < size ? at_y : -1;
 }
 
 // The columns [begin, end) of y for which the tap at `offset` from their first pixel is inside x.
@@ -102,6 +67,58 @@ std::pair<int64_t, int64_t> inside(int64_t offset, int64_t stride, int64_t size,
   const int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
   const int64_t end = size - offset <= 0 ? 0 : (size - offset + stride - 1) / stride;
   return {std::min(begin, columns), std::min(end, columns)};
+}
+
+// Row `row` of the rows of all images of y.
+void depthwise_forward_row(const ConvolutionShape& s, const float* x, const float* weights,
+                           const float* bias, float* y, int64_t row, DepthwiseTap* taps) {
+  const int64_t image = row / s.out_height(), i = row % s.out_height();
+  // Between these columns all taps are inside: their list is made once.
+  const int64_t last_tap = (s.kernel_width - 1) * s.dilation_width - s.left;
+  const int64_t begin = inside(-s.left, s.stride_width, s.width, s.out_width()).first;
+  const int64_t end = inside(last_tap, s.stride_width, s.width, s.out_width()).second;
+  for (int64_t j = 0, pixels; j < s.out_width(); j += pixels) {
+    pixels = j >= begin && j < end ? end - j : 1;
+    int64_t count = 0;
+    for (int64_t k = 0; k < s.kernel_height; ++k) {
+      const int64_t r = i * s.stride_height + k * s.dilation_height - s.top;
+      if (r < 0 || r >= s.height) continue;
+      for (int64_t l = 0; l < s.kernel_width; ++l) {
+        const int64_t c = j * s.stride_width + l * s.dilation_width - s.left;
+        if (c < 0 || c >= s.width) continue;
+        taps[count++] = {x + ((image * s.height + r) * s.width + c) * s.channels,
+                         weights + (k * s.kernel_width + l) * s.channels};
+      }
+    }
+    depthwise_pixels(taps, count, s.stride_width * s.channels, pixels, s.channels, bias,
+                     y + (row * s.out_width() + j) * s.channels);
+  }
+}
+
+// Row `row` of the rows of all images of x.
+void depthwise_input_row(const ConvolutionShape& s, const float* dy, const float* weights,
+                         float* dx, int64_t row, DepthwiseTap* taps) {
+  const int64_t image = row / s.height, i = row % s.height;
+  const int64_t out_height = s.out_height(), out_width = s.out_width();
+  // Between these columns all taps are inside dy; strides leave out other taps for each column.
+  const int64_t begin = std::max(int64_t{0}, (s.kernel_width - 1) * s.dilation_width - s.left);
+  const int64_t end = s.stride_width == 1 ? std::min(s.width, out_width - s.left) : 0;
+  for (int64_t j = 0, pixels; j < s.width; j += pixels) {
+    pixels = j >= begin && j < end ? end - j : 1;
+    int64_t count = 0;
+    for (int64_t k = 0; k < s.kernel_height; ++k) {
+      const int64_t r = reached(i, k, s.dilation_height, s.top, s.stride_height, out_height);
+      if (r < 0) continue;
+      for (int64_t l = 0; l < s.kernel_width; ++l) {
+        const int64_t c = reached(j, l, s.dilation_width, s.left, s.stride_width, out_width);
+        if (c < 0) continue;
+        taps[count++] = {dy + ((image * out_height + r) * out_width + c) * s.channels,
+                         weights + (k * s.kernel_width + l) * s.channels};
+      }
+    }
+    depthwise_pixels(taps, count, s.channels, pixels, s.channels, nullptr,
+                     dx + (row * s.width + j) * s.channels);
+  }
 }
 
 // Channels [first, last) of dw, row by row of y, each tap's sum over a row in registers.
@@ -189,7 +206,8 @@ ConvolutionInputGradient::Phase ConvolutionInputGradient::phase(int64_t row, int
                 .column_step = 1,
                 .taps = {}};
   std::vector<int64_t> taps;
-  for (int64_t tap = 0; tap < s.taps(); ++tap) {
+  // From the last tap to the first, so that taps side by side in dy are copied together.
+  for (int64_t tap = s.taps() - 1; tap >= 0; --tap) {
     const int64_t r = row + s.top - tap / s.kernel_width * s.dilation_height;
     const int64_t c = column + s.left - tap % s.kernel_width * s.dilation_width;
     if (r % s.stride_height != 0 || c % s.stride_width != 0) continue;

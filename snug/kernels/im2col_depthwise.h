@@ -11,9 +11,10 @@ struct DepthwiseTap {
   const float* weights;
 };
 
-// to[c] = sum over taps of pixel[c] * weights[c], + bias[c] unless null.
-void depthwise_pixel(const DepthwiseTap* taps, int64_t count, int64_t channels, const float* bias,
-                     float* to) noexcept;
+// For each of `pixels` pixels side by side, to[c] = sum over taps of pixel[c] * weights[c], +
+// bias[c] unless null. From one pixel to the next each tap's pixel moves by `step` floats.
+void depthwise_pixels(const DepthwiseTap* taps, int64_t count, int64_t step, int64_t pixels,
+                      int64_t channels, const float* bias, float* to) noexcept;
 
 // sum[c] += sum over i < count of x[i * x_stride + c] * dy[i * dy_stride + c].
 void depthwise_row(const float* x, int64_t x_stride, const float* dy, int64_t dy_stride,

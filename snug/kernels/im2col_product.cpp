@@ -40,6 +40,18 @@ int64_t run_of_taps(const Gather& from, int64_t tap, int64_t last_tap, int64_t c
   return run;
 }
 
+// A call of memmove costs more than the few floats of an image with 1 to 4 channels.
+void copy(const float* from, int64_t count, float* to) {
+  if (count > 4) {
+    std::copy_n(from, count, to);
+    return;
+  }
+  to[0] = from[0];
+  if (count > 1) to[1] = from[1];
+  if (count > 2) to[2] = from[2];
+  if (count > 3) to[3] = from[3];
+}
+
 // The columns of one position; returns the end of what it wrote.
 float* gather_position(const Gather& from, const GatherPart& part, const float* image, int64_t i,
                        int64_t j, float* to) {
@@ -54,7 +66,7 @@ float* gather_position(const Gather& from, const GatherPart& part, const float* 
     const int64_t end = std::min(part.last - t * part.channels, run * part.channels);
     if (inside) {
       const float* pixel = image + (row * from.width + column) * from.channels;
-      std::copy_n(pixel + part.first_channel + begin, end - begin, to);
+      copy(pixel + part.first_channel + begin, end - begin, to);
     } else {
       std::fill_n(to, end - begin, 0.0f);
     }
