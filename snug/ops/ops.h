@@ -189,7 +189,7 @@ Value binary_cross_entropy(Value probabilities, Value targets);  // Element by e
 
 struct BatchNormOptions {
   float epsilon = 1e-3f;
-  float momentum = 0.99f;
+  double momentum = 0.99;  // Double: 1 - momentum is rounded once, as in Keras.
   Value gamma, beta;  // [channels]; may be empty.
 };
 // Over all axes but the last, with the batch's statistics; moving_mean and moving_variance
@@ -222,9 +222,11 @@ Value embedding(Value table, Value indices);
 // A row gradient (Traits::row_gradient) as a dense value of the table's shape.
 Value dense_rows(Value row_gradient, const Shape& table);
 Value concat(const Values& values, int axis);
+// For each axis: `size` elements, `step` apart (1 where step is empty, negative to go back), from
+// `begin` on (negative: from the end). A size of -1 takes all that there are; the axis of rows must
+// be taken so.
 struct SliceOptions {
-  std::vector<int64_t> begin, size,
-      step;  // For each axis; the axis of rows must be taken whole. step may be empty.
+  std::vector<int64_t> begin, size, step;
 };
 Value slice(Value x, const SliceOptions& options);
 Value pad(Value x, const std::vector<std::array<int64_t, 2>>& before_after, float value = 0);
@@ -241,7 +243,8 @@ Value constant(Graph& graph, const Shape& shape, float value);
 
 // --- State: nodes that commit ---
 
-// variable = value, variable += value, after everything that only computes.
+// variable = value, variable += value, after everything that only computes. A value that is itself
+// a variable counts as it was before any of the step's commits.
 void assign(Value variable, Value value);
 void assign_add(Value variable, Value value);
 
