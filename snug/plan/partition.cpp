@@ -132,7 +132,8 @@ class Partitioner {
     for (const Node* node : stage.nodes) total_ns += estimated_ns(*node, rows_);
     const bool splits = time % 2 == 0 && time != commit_time_;
     if (splits && options_.forced_part_rows > 0)
-      return cut(std::move(stage), options_.forced_part_rows, target_.threads);
+      return cut(std::move(stage), options_.forced_part_rows,
+                 options_.one_lane ? 1 : target_.threads);
     if (total_ns < kWorthThreadsNs) stage.threads = 1;
     if (!splits || stage.threads == 1) return stage;
     const int lanes = static_cast<int>(std::min<int64_t>(stage.threads, rows_));
@@ -152,7 +153,7 @@ class Partitioner {
     stage.part_rows = std::min(part_rows, rows_);
     stage.parts = static_cast<int>((rows_ + stage.part_rows - 1) / stage.part_rows);
     stage.lanes = std::min(lanes, stage.parts);
-    stage.threads = 1;
+    if (stage.lanes > 1) stage.threads = 1;
     return stage;
   }
 

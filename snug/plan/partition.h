@@ -30,6 +30,9 @@ struct PartitionOptions {
   // Every stage that can run in parts does, with this many rows each, whether it pays or not. 0:
   // where it pays.
   int64_t forced_part_rows = 0;
+  // Forced parts run one after the other, each kernel on all threads: micro-batches. Needs no
+  // partial sums.
+  bool one_lane = false;
 };
 
 // The stages of a graph at a number of rows, in an order that respects every dependency: computing

@@ -1,0 +1,34 @@
+// What a fit will need: the programs of training and validation in one arena, and the state beside
+// it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "snug/train/runner.h"
+
+namespace snug {
+
+struct FitPlan {
+  std::shared_ptr<Runner> training;    // Null where nothing trains.
+  std::shared_ptr<Runner> validation;  // Null without validation.
+  int64_t batch_size = 0;
+  int64_t weight_bytes = 0;  // Of the model.
+  int64_t slot_bytes = 0;    // Of the optimizer.
+  int64_t metric_bytes = 0;
+  int64_t arena_bytes = 0;    // Activations, gradients, scratch, data slots.
+  int64_t process_bytes = 0;  // Resident before anything of this fit was allocated, code included.
+  int64_t reserve_bytes =
+      0;  // For what the process adds while it runs: compiled kernels, stacks, library pages.
+  int64_t budget_bytes = 0;
+
+  int64_t total_bytes() const {
+    return weight_bytes + slot_bytes + metric_bytes + arena_bytes + process_bytes + reserve_bytes;
+  }
+  // The table: bytes by kind, the peak, the largest values.
+  std::string text() const;
+};
+
+}  // namespace snug

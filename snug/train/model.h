@@ -1,0 +1,128 @@
+// A network with compile and fit: what users hold.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "snug/base/bytes.h"
+#include "snug/data/source.h"
+#include "snug/nn/network.h"
+#include "snug/train/callback.h"
+#include "snug/train/compile.h"
+#include "snug/train/compiled.h"
+#include "snug/train/fit_plan.h"
+
+namespace snug {
+
+struct FitOptions {
+  std::optional<int64_t> batch_size;  // 32, or ceil(rows / steps_per_epoch) where steps are given.
+  int epochs = 1;                     // The last epoch's number, as in Keras: initial_epoch counts.
+  int initial_epoch = 0;
+  bool shuffle = true;
+  double validation_split = 0;  // The last rows, before shuffling.
+  SourcePtr validation_data;
+  std::optional<int64_t> validation_batch_size;
+  std::optional<int64_t> validation_steps;
+  std::vector<int> validation_freq = {
+      1};  // One number: every so many epochs. Several: after these epochs.
+  std::optional<int64_t> steps_per_epoch;
+  std::map<int64_t, double> class_weight;
+  std::vector<CallbackPtr> callbacks;
+  int verbose = 1;  // 0 silent, 1 a bar, 2 a line an epoch; to the log sink.
+  // Every byte that Snug adds stays within it; the caller's own arrays are not counted. 0: what the
+  // machine leaves.
+  int64_t memory = 0;
+  int threads = 0;  // 0: all cores.
+  uint64_t seed = 0;
+};
+
+struct EvaluateOptions {
+  std::optional<int64_t> batch_size;
+  std::optional<int64_t> steps;
+  std::vector<CallbackPtr> callbacks;
+  int verbose = 0;
+  int64_t memory = 0;
+  int threads = 0;
+};
+
+struct PlanOptions {
+  int64_t batch_size = 32;
+  int64_t memory = 0;
+  int threads = 0;
+  std::vector<Shape>
+      target_rows;  // Of each output; empty: as the predictions (labels for the sparse losses).
+};
+
+// Receives predictions batch by batch: rows [first, first + tensor rows) of one output.
+using PredictionSink = std::function<void(int output, int64_t first, const Tensor& rows)>;
+
+class Model {
+ public:
+  Model(const Symbols& inputs, const Symbols& outputs, const std::string& name = "");
+  Model(const Symbol& input, const Symbol& output, const std::string& name = "")
+      : Model(Symbols{input}, Symbols{output}, name) {}
+  virtual ~Model();
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+
+  // Throws Error on what is known to be wrong: softmax on one unit, a crossentropy that does not
+  // fit the last layer. Resets the optimizer's state.
+  void compile(CompileOptions options);
+
+  // What a fit will need, before any data is read.
+  FitPlan plan(const PlanOptions& options = {});
+
+  History fit(const SourcePtr& data, const FitOptions& options = {});
+  // By name, as Keras's return_dict: "loss", then the metrics.
+  Logs evaluate(const SourcePtr& data, const EvaluateOptions& options = {});
+  // One vector of floats for each output, row after row.
+  std::vector<std::vector<float>> predict(const SourcePtr& data,
+                                          const EvaluateOptions& options = {});
+  void predict(const SourcePtr& data, const PredictionSink& sink,
+               const EvaluateOptions& options = {});
+  // One update on all rows of `data`; the logs of this batch alone.
+  Logs train_on_batch(const SourcePtr& data, const FitOptions& options = {});
+
+  // Inside a trace.
+  Value operator()(Value x) const { return layer()(x); }
+  Values operator()(const Values& in) const { return layer().call(in); }
+  // On symbols: a model is a layer.
+  Symbol operator()(const Symbol& x) const { return layer()(x); }
+
+  Layer layer() const { return Layer(network_); }
+  Network& network() const { return *network_; }
+  Compiled& compiled() const;  // Throws Error before compile.
+  bool is_compiled() const { return compiled_ != nullptr; }
+
+  // The weights have values from the first need on; the seed counts only then.
+  void ensure_weights(uint64_t seed);
+  Variables weights() const { return layer().weights(); }
+  Variables trainable_variables() const { return layer().trainable_weights(); }
+  std::vector<std::vector<float>> get_weights();
+  void set_weights(const std::vector<std::vector<float>>& values);
+
+  // Keras's table. `width` columns.
+  std::string summary(int width = 76) const;
+
+  // Set by a callback or by on_train_batch_end: fit ends after this epoch or batch.
+  bool stop_training = false;
+
+ protected:
+  explicit Model(std::shared_ptr<Network> network);
+
+ private:
+  friend class FitRun;
+  std::shared_ptr<Network> network_;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+class Sequential : public Model {
+ public:
+  explicit Sequential(const std::vector<Layer>& layers = {}, const std::string& name = "");
+  void add(const Layer& layer);
+};
+
+}  // namespace snug

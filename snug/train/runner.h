@@ -1,0 +1,45 @@
+// A step's graph made to run: planned for the row counts it will see, bound to memory, fed and
+// read.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "snug/exec/program.h"
+#include "snug/plan/fit_budget.h"
+#include "snug/train/step_graph.h"
+
+namespace snug {
+
+struct RunnerOptions {
+  Target target;
+  bool fuse = true;
+  // Inputs and targets come from the caller's memory where it has them just so: no slots for them
+  // in the arena.
+  bool borrow_inputs = false;
+  int64_t budget_bytes = kUnlimited;  // For the arena and the variables of the step.
+};
+
+class Runner {
+ public:
+  // Plans the step for each number of rows. Throws BudgetError when one of them does not fit.
+  Runner(StepGraph step, const std::vector<int64_t>& rows, const RunnerOptions& options);
+
+  StepGraph& step() { return step_; }
+  // The largest arena that one of its programs needs, and the bytes of all variables.
+  size_t arena_bytes() const;
+  int64_t variable_bytes() const;
+  // The program for this number of rows; fails when it was not planned.
+  Program& program(int64_t rows);
+  const std::vector<std::unique_ptr<Program>>& programs() const { return programs_; }
+
+  // Binds all programs to the arena and to the variables' memory; they must have values.
+  void bind(std::byte* arena);
+
+ private:
+  StepGraph step_;
+  std::unique_ptr<Graph> fused_;
+  std::vector<std::unique_ptr<Program>> programs_;
+};
+
+}  // namespace snug
