@@ -8,9 +8,9 @@
 
 namespace snug::ops {
 
-// Calls body(begin, end, to, output) for stretches of [0, size): the first writes its `count` sums
-// to `sums` (or adds them), each other writes to its own stretch of `partials`, which holds
-// (threads - 1) * count elements. Then the stretches are added up in order.
+// Calls body(stretch, begin, end, to, output) for stretches of [0, size): the first writes its
+// `count` sums to `sums` (or adds them), each other writes to its own stretch of `partials`, which
+// holds (threads - 1) * count elements. Then the stretches are added up in order.
 template <typename T, typename Body>
 void sum_in_stretches(int64_t size, int threads, T* sums, int64_t count, T* partials,
                       kernels::Output output, const Body& body) {
@@ -18,9 +18,9 @@ void sum_in_stretches(int64_t size, int threads, T* sums, int64_t count, T* part
   parallel_parts(stretches, [&](int stretch) {
     const int64_t begin = size * stretch / stretches, end = size * (stretch + 1) / stretches;
     if (stretch == 0)
-      body(begin, end, sums, output);
+      body(stretch, begin, end, sums, output);
     else
-      body(begin, end, partials + (stretch - 1) * count, kernels::Output::write);
+      body(stretch, begin, end, partials + (stretch - 1) * count, kernels::Output::write);
   });
   for (int stretch = 1; stretch < stretches; ++stretch) {
     const T* partial = partials + (stretch - 1) * count;

@@ -1,0 +1,35 @@
+// Batch normalisation in pieces, so that what stands before and after it can run part by part of
+// the rows: only the sums join all rows.
+#pragma once
+
+#include "snug/graph/graph.h"
+#include "snug/ops/ops.h"
+
+namespace snug::ops {
+
+// What is known of each channel, as a value [kCount, channels].
+struct ChannelStatistics {
+  enum Row { kMean, kRstd, kVariance, kInverseCount, kCount };
+
+  const float* data = nullptr;
+  int64_t channels = 0;
+
+  const float* row(Row row) const { return data + row * channels; }
+};
+
+// Of x [..., channels] over all other axes. rstd is 1 / sqrt(variance + epsilon); the inverse of
+// the number of elements is the last row.
+Value batch_statistics(Value x, float epsilon);
+
+// y = (x - mean) * rstd * gamma + beta. `of_batch` says that the statistics are x's own, so that
+// its gradient flows through them too; otherwise they are constants.
+Value batch_normalise(Value x, Value statistics, const BatchNormOptions& options, bool of_batch);
+
+// The gradients of x, gamma and beta, given that of y. gamma may be empty.
+struct BatchNormGradients {
+  Value dx, dgamma, dbeta;
+};
+BatchNormGradients batch_norm_gradients(Value x, Value dy, Value statistics, Value gamma,
+                                        bool of_batch);
+
+}  // namespace snug::ops

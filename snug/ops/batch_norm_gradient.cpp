@@ -1,0 +1,211 @@
+// With xhat = (x - mean) * rstd over m elements a channel:
+//   dbeta = sum dy, dgamma = sum dy * xhat,
+//   dx = gamma * rstd * (dy - dbeta / m - xhat * dgamma / m).
+
+#include "snug/kernels/norm.h"
+#include "snug/ops/batch_norm.h"
+#include "snug/ops/elementwise.h"
+#include "snug/ops/partial_sums.h"
+
+namespace snug::ops {
+namespace {
+
+using kernels::Output;
+using Statistics = ChannelStatistics;
+
+// From (x, dy, statistics): sums of dy and of dy * xhat, [2, channels].
+class GradientSumsKernel final : public Kernel {
+ public:
+  GradientSumsKernel(const Shape& x, const Target& target)
+      : channels_(x[-1]),
+        rows_(x.without(-1).size()),
+        threads_(elementwise_threads(x.size(), target)) {}
+
+  size_t scratch_bytes() const override {
+    return static_cast<size_t>((threads_ - 1) * 2 * channels_) * sizeof(double);
+  }
+  bool accumulates() const override { return true; }
+
+  void run(const Run& run) const noexcept override {
+    const Statistics statistics{run.input(2), channels_};
+    sum_in_stretches(rows_, threads_, run.output<double>(), 2 * channels_,
+                     static_cast<double*>(run.scratch),
+                     run.accumulate ? Output::add : Output::write,
+                     [&](int, int64_t begin, int64_t end, double* sums, Output output) {
+                       const int64_t at = begin * channels_;
+                       kernels::batch_norm_gradient_sums(
+                           run.input(0) + at, run.input(1) + at, statistics.row(Statistics::kMean),
+                           statistics.row(Statistics::kRstd), sums, sums + channels_, end - begin,
+                           channels_, output);
+                     });
+  }
+
+ private:
+  int64_t channels_, rows_;
+  int threads_;
+};
+
+class GradientSums final : public Op {
+ public:
+  std::string_view name() const override { return "batch_norm_gradient_sums"; }
+  Types infer(const Types& in) const override {
+    return {{DType::float64, {2, in[0].shape.extent(-1)}}};
+  }
+  Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
+  Rows rows(const Types&) const override { return Rows::sum; }
+  Cost cost(const Types& in) const override {
+    const auto size = static_cast<double>(in[0].shape.size());
+    return {.flops = 5 * size, .bytes = 2 * size * sizeof(float)};
+  }
+  std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
+    return std::make_unique<GradientSumsKernel>(in[0].shape, target);
+  }
+};
+
+// From (sums, statistics, gamma): the coefficients a, b, d of dx = a * dy + b * x + d as
+// [3, channels], dgamma and dbeta.
+class CoefficientsKernel final : public Kernel {
+ public:
+  CoefficientsKernel(int64_t channels, bool has_gamma)
+      : channels_(channels), has_gamma_(has_gamma) {}
+
+  void run(const Run& run) const noexcept override {
+    const double *sum_dy = run.input<double>(0), *sum_dy_xhat = sum_dy + channels_;
+    const Statistics statistics{run.input(1), channels_};
+    float *a = run.output(0), *b = a + channels_, *d = b + channels_;
+    for (int64_t c = 0; c < channels_; ++c) {
+      const double mean = statistics.row(Statistics::kMean)[c];
+      const double rstd = statistics.row(Statistics::kRstd)[c];
+      const double share = statistics.row(Statistics::kInverseCount)[c];
+      const double scale = rstd * (has_gamma_ ? run.input(2)[c] : 1);
+      const double slope = -scale * rstd * sum_dy_xhat[c] * share;
+      a[c] = static_cast<float>(scale);
+      b[c] = static_cast<float>(slope);
+      d[c] = static_cast<float>(-scale * sum_dy[c] * share - slope * mean);
+      run.output(1)[c] = static_cast<float>(sum_dy_xhat[c]);
+      run.output(2)[c] = static_cast<float>(sum_dy[c]);
+    }
+  }
+
+ private:
+  int64_t channels_;
+  bool has_gamma_;
+};
+
+class Coefficients final : public Op {
+ public:
+  std::string_view name() const override { return "batch_norm_gradient_coefficients"; }
+  Types infer(const Types& in) const override {
+    const Extent channels = in[0].shape.extent(-1);
+    const Type parameter{DType::float32, {channels}};
+    return {{DType::float32, {3, channels}}, parameter, parameter};
+  }
+  Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
+  Cost cost(const Types& in) const override {
+    const auto channels = static_cast<double>(in[0].shape[-1]);
+    return {.flops = 12 * channels, .bytes = 52 * channels};
+  }
+  std::unique_ptr<Kernel> kernel(const Types& in, const Target&) const override {
+    return std::make_unique<CoefficientsKernel>(in[0].shape[-1], in.size() == 3);
+  }
+};
+
+// From (x, dy, coefficients).
+class InputGradientKernel final : public Kernel {
+ public:
+  InputGradientKernel(const Shape& x, const Target& target)
+      : channels_(x[-1]),
+        rows_(x.without(-1).size()),
+        threads_(elementwise_threads(x.size(), target)) {}
+
+  std::vector<int> overwrites(int) const override { return {1, 0}; }
+
+  void run(const Run& run) const noexcept override {
+    const float *a = run.input(2), *b = a + channels_, *d = b + channels_;
+    parallel_ranges(rows_, threads_, 1, [&](int64_t begin, int64_t end) {
+      const int64_t at = begin * channels_;
+      kernels::batch_norm_gradient(run.input(0) + at, run.input(1) + at, a, b, d, run.output() + at,
+                                   end - begin, channels_);
+    });
+  }
+
+ private:
+  int64_t channels_, rows_;
+  int threads_;
+};
+
+class InputGradient final : public Op {
+ public:
+  std::string_view name() const override { return "batch_norm_input_gradient"; }
+  Types infer(const Types& in) const override { return {in[0]}; }
+  Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
+  Rows rows(const Types&) const override { return Rows::each; }
+  Cost cost(const Types& in) const override { return elementwise_cost(in, in[0].shape, 4); }
+  std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
+    return std::make_unique<InputGradientKernel>(in[0].shape, target);
+  }
+};
+
+// Where the statistics are constants: dx = dy * gamma * rstd, from (dy, statistics, gamma).
+class ScaleKernel final : public Kernel {
+ public:
+  ScaleKernel(const Shape& dy, bool has_gamma, const Target& target)
+      : channels_(dy[-1]),
+        rows_(dy.without(-1).size()),
+        has_gamma_(has_gamma),
+        threads_(elementwise_threads(dy.size(), target)) {}
+
+  size_t scratch_bytes() const override {
+    return static_cast<size_t>(2 * channels_) * sizeof(float);
+  }
+  std::vector<int> overwrites(int) const override { return {0}; }
+
+  void run(const Run& run) const noexcept override {
+    const float* rstd = Statistics{run.input(1), channels_}.row(Statistics::kRstd);
+    float *scale = static_cast<float*>(run.scratch), *shift = scale + channels_;
+    for (int64_t c = 0; c < channels_; ++c) {
+      scale[c] = rstd[c] * (has_gamma_ ? run.input(2)[c] : 1);
+      shift[c] = 0;
+    }
+    parallel_ranges(rows_, threads_, 1, [&](int64_t begin, int64_t end) {
+      const int64_t at = begin * channels_;
+      kernels::batch_norm_apply(run.input(0) + at, scale, shift, run.output() + at, end - begin,
+                                channels_, kernels::After::nothing);
+    });
+  }
+
+ private:
+  int64_t channels_, rows_;
+  bool has_gamma_;
+  int threads_;
+};
+
+class FixedInputGradient final : public Op {
+ public:
+  std::string_view name() const override { return "batch_norm_fixed_input_gradient"; }
+  Types infer(const Types& in) const override { return {in[0]}; }
+  Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
+  Rows rows(const Types&) const override { return Rows::each; }
+  Cost cost(const Types& in) const override { return elementwise_cost(in, in[0].shape, 1); }
+  std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
+    return std::make_unique<ScaleKernel>(in[0].shape, in.size() == 3, target);
+  }
+};
+
+}  // namespace
+
+BatchNormGradients batch_norm_gradients(Value x, Value dy, Value statistics, Value gamma,
+                                        bool of_batch) {
+  Graph& graph = x.graph();
+  const auto with_gamma = [&](Values in) {
+    if (gamma) in.push_back(gamma);
+    return in;
+  };
+  const Value sums = graph.add<GradientSums>({x, dy, statistics});
+  const Values finished = graph.add_all<Coefficients>(with_gamma({sums, statistics}));
+  const Value dx = of_batch ? graph.add<InputGradient>({x, dy, finished[0]})
+                            : graph.add<FixedInputGradient>(with_gamma({dy, statistics}));
+  return {.dx = dx, .dgamma = finished[1], .dbeta = finished[2]};
+}
+
+}  // namespace snug::ops

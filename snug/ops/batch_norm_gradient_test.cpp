@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "snug/ops/batch_norm.h"
+#include "snug/testing/check_op.h"
+
+namespace snug {
+namespace {
+
+using testing::Doubles;
+
+Doubles draw(size_t size, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> real(-1, 3);
+  Doubles values(size);
+  for (double& value : values) value = static_cast<float>(real(random));
+  return values;
+}
+
+Doubles run(const Graph& graph, Value result, const std::vector<Doubles>& in) {
+  std::vector<testing::Bytes> bytes;
+  for (const Doubles& values : in) bytes.push_back(testing::to_bytes(values, DType::float32));
+  return testing::to_doubles(
+      testing::run_graph(graph, {result}, bytes, {.rows = 6, .part_rows = 4})[0], DType::float32);
+}
+
+// Neither a shift nor a scale of x changes y, so dx is at right angles to 1 and to x.
+TEST(BatchNormGradient, IsAtRightAnglesToShiftAndScale) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 3, 5}});
+  const Value dy = graph.input("dy", x.type());
+  const Value statistics = ops::batch_statistics(x, 1e-9f);
+  const Value dx = ops::batch_norm_gradients(x, dy, statistics, Value(), true).dx;
+  const std::vector<Doubles> in = {draw(90, 1), draw(90, 2)};
+  const Doubles found = run(graph, dx, in);
+  for (int c = 0; c < 5; ++c) {
+    double sum = 0, dot = 0, size = 0;
+    for (size_t i = c; i < found.size(); i += 5) {
+      sum += found[i];
+      dot += found[i] * in[0][i];
+      size += std::abs(found[i]);
+    }
+    EXPECT_GT(size, 1);
+    EXPECT_NEAR(sum, 0, 1e-5);
+    EXPECT_NEAR(dot, 0, 1e-5);
+  }
+}
+
+TEST(BatchNormGradient, OfFixedStatisticsIsAScale) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 2}});
+  const Value dy = graph.input("dy", x.type());
+  const Value statistics = graph.input("statistics", {DType::float32, {4, 2}});
+  const Value gamma = graph.input("gamma", {DType::float32, {2}});
+  const ops::BatchNormGradients g = ops::batch_norm_gradients(x, dy, statistics, gamma, false);
+  const Doubles known = {1, 2, 0.5, 4, 0, 0, 0, 0};  // Means, then rstds.
+  const std::vector<Doubles> in = {draw(12, 1), draw(12, 2), known, {3, 0.25}};
+  const Doubles dx = run(graph, g.dx, in);
+  double dgamma = 0, dbeta = 0;
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_NEAR(dx[i], in[1][i] * (i % 2 == 0 ? 1.5 : 1.0), 1e-6);
+    if (i % 2 == 1) continue;
+    dgamma += in[1][i] * (in[0][i] - 1) * 0.5;
+    dbeta += in[1][i];
+  }
+  EXPECT_NEAR(run(graph, g.dgamma, in)[0], dgamma, 1e-5);
+  EXPECT_NEAR(run(graph, g.dbeta, in)[0], dbeta, 1e-5);
+}
+
+}  // namespace
+}  // namespace snug
