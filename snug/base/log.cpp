@@ -44,7 +44,8 @@ void send_to_log(LogLevel level, std::string_view message) {
 }
 
 std::string_view name(LogLevel level) {
-  constexpr std::array<std::string_view, 4> kNames = {"debug", "info", "warning", "error"};
+  constexpr std::array<std::string_view, 5> kNames = {"debug", "progress", "info", "warning",
+                                                     "error"};
   return kNames[static_cast<size_t>(level)];
 }
 

@@ -26,10 +26,12 @@ bool is_filled(const std::byte* begin, size_t bytes) {
 
 }  // namespace
 
-// Fills the buffers of one level (a lane's own, or the arena's) that have their last reader in this step, unless others
-// have taken their place. Step -1 fills all that is not given, before anything runs.
+// Fills the buffers of one level (a lane's own, or the arena's) that have their last reader in this
+// step, unless others have taken their place. Step -1 fills all that is not given, before anything
+// runs.
 void Program::fill_dead(int step, int lane, bool local) {
-  const auto stage = std::ranges::find_if(plan_.stages, [&](const PlanStage& s) { return step < s.last_step; });
+  const auto stage =
+      std::ranges::find_if(plan_.stages, [&](const PlanStage& s) { return step < s.last_step; });
   const auto address = [&](const Buffer& buffer) {
     return arena_ + buffer.offset + (local ? stage->lane_offset + lane * stage->lane_bytes : 0);
   };

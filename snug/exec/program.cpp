@@ -24,6 +24,7 @@ void Program::bind(std::byte* arena, const std::vector<void*>& outside) {
   outside_ = outside;
   bound_.clear();
   stages_.clear();
+  find_addresses();
   for (const PlanStage& stage : plan_.stages) {
     const Item& item = instance_.items[plan_.steps[stage.first_step].node];
     const StageShape& shape = instance_.stages[item.stage];
@@ -98,6 +99,7 @@ void Program::bind_node(int index, std::byte* arena, const std::vector<void*>& o
 
 void Program::bind_borrowed(Value input, const void* memory) {
   outside_[input.id()] = const_cast<void*>(memory);
+  address_[input.id()] = static_cast<std::byte*>(const_cast<void*>(memory));
   for (const auto& bound : bound_) {
     for (size_t i = 0; i < bound->in.size(); ++i) {
       const Argument& argument = bound->item->in[i];
@@ -110,16 +112,27 @@ void Program::bind_borrowed(Value input, const void* memory) {
   }
 }
 
-Tensor Program::tensor(Value value) const {
-  const Type type = value.type().at(instance_.rows);
-  const int placed = instance_.value_of[value.id()];
-  if (placed < 0) return {type, outside_.at(value.id())};
+void Program::find_addresses() {
+  std::vector<std::byte*> of_problem(instance_.problem.values.size());
   for (const Buffer& buffer : plan_.buffers) {
     const bool lives = buffer.last_step == static_cast<int>(plan_.steps.size()) ||
-                       instance_.problem.values[placed].given;
-    if (buffer.value == placed && !buffer.local && lives) return {type, arena_ + buffer.offset};
+                       instance_.problem.values[buffer.value].given;
+    if (lives && !buffer.local) of_problem[buffer.value] = arena_ + buffer.offset;
   }
-  throw InternalError("{}: it does not outlive the step; name it as a result", value.name());
+  address_.assign(instance_.value_of.size(), nullptr);
+  for (size_t value = 0; value < address_.size(); ++value) {
+    const int placed = instance_.value_of[value];
+    address_[value] =
+        placed >= 0 ? of_problem[placed] : static_cast<std::byte*>(outside_.at(value));
+  }
+}
+
+Tensor Program::tensor(Value value) const {
+  const bool outside = instance_.value_of[value.id()] < 0;
+  if (!outside && address_[value.id()] == nullptr) {
+    throw InternalError("{}: it does not outlive the step; name it as a result", value.name());
+  }
+  return {value.type().at(instance_.rows), address_[value.id()]};
 }
 
 Program make_program(const Graph& graph, const Values& results, int64_t rows, const Target& target,

@@ -73,6 +73,7 @@ class Program {
   struct Bound;
   struct BoundStage;
 
+  void find_addresses();
   void bind_node(int step, std::byte* arena, const std::vector<void*>& outside);
   void run_stages(bool commits, const StepInfo& step, Mode mode);
   void run_stage(const BoundStage& stage, const StepInfo& step);
@@ -90,6 +91,7 @@ class Program {
   bool compiled_ = false;
   std::byte* arena_ = nullptr;
   std::vector<void*> outside_;
+  std::vector<std::byte*> address_;  // Of each value of the graph that a caller may look at.
   std::vector<std::unique_ptr<Bound>> bound_;
   std::vector<BoundStage> stages_;
   std::vector<NodeProfile> profile_;

@@ -1,0 +1,66 @@
+// One fit: what it is made of, and its loop.
+#pragma once
+
+#include <optional>
+
+#include "snug/tensor/arena.h"
+#include "snug/train/model.h"
+#include "snug/train/stager.h"
+
+namespace snug {
+
+// The bytes that a run may use: what the user gave, or what the machine leaves.
+struct Budget {
+  int64_t bytes = 0;          // Of the whole process, or of what Snug adds.
+  int64_t process_bytes = 0;  // Resident already; counted where the budget is the process's.
+  int64_t reserve_bytes = 0;
+  int64_t for_step() const { return bytes - process_bytes - reserve_bytes; }
+};
+Budget make_budget(int64_t memory);
+
+class FitRun {
+ public:
+  // Resolves the options against the data, plans and binds. Throws before anything is allocated
+  // when it does not fit.
+  FitRun(Model& model, const SourcePtr& data, const FitOptions& options);
+  ~FitRun();
+
+  History run();
+  const FitPlan& plan() const { return plan_; }
+
+ private:
+  void check_options() const;
+  void split_rows();
+  void plan_steps();
+  void bind();
+  void run_epoch(int epoch, Logs& logs, class Progress& progress);
+  void train_batch(const Stager::Batch& batch);
+  void validate_epoch(Logs& logs);
+  void finish();
+  bool validates_after(int epoch) const;
+  std::optional<int64_t> steps_of_epoch() const;
+
+  Model& model_;
+  SourcePtr data_;
+  FitOptions options_;
+  int64_t batch_size_ = 32;
+  RowRange training_rows_;
+  std::optional<Stager> training_, validation_;
+  FitPlan plan_;
+  Arena arena_;
+  std::vector<CallbackPtr> callbacks_;
+  uint64_t pass_ = 0;
+  bool in_pass_ = false;
+};
+
+// The shapes of one row of each target field, checked against the model's outputs in number.
+TargetTypes target_types(const Source& data, const Network& network, bool weighted);
+
+// Builds a network that has no shapes yet from the data's, and checks that the data's inputs fit
+// it. Throws Error that names the field and both shapes.
+void fit_network_to(Network& network, const Source& data);
+
+// The learning rate of the next update, into its slot.
+void feed_learning_rate(const StepGraph& step, Program& program, const Compiled& compiled);
+
+}  // namespace snug

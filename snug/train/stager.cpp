@@ -1,0 +1,199 @@
+#include "snug/train/stager.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "snug/base/error.h"
+
+namespace snug {
+
+// Where a program's slots stand: looked up once.
+struct Stager::Slots {
+  const Program* program = nullptr;
+  std::vector<Tensor> fields;  // In the order of the source's fields.
+  std::vector<Value> values;
+  Tensor weights;  // Empty where the step has none.
+  Tensor rows;     // The scalar that means divide by; empty where nothing reads it.
+  bool borrowed = false;
+};
+
+Stager::Stager(SourcePtr source, const StagerOptions& options)
+    : source_(std::move(source)), options_(options) {
+  if (!options_.range.count) options_.range.count = source_->rows();
+  numbers_.resize(options_.batch_size);
+}
+
+std::optional<int64_t> Stager::batches() const {
+  if (!options_.range.count) return std::nullopt;
+  const int64_t count = *options_.range.count;
+  return options_.drop_remainder ? count / options_.batch_size
+                                 : (count + options_.batch_size - 1) / options_.batch_size;
+}
+
+std::vector<int64_t> Stager::batch_rows() const {
+  if (!options_.range.count) return {options_.batch_size};
+  const int64_t count = *options_.range.count, rest = count % options_.batch_size;
+  std::vector<int64_t> rows;
+  if (count >= options_.batch_size) rows.push_back(options_.batch_size);
+  if (rest != 0 && !options_.drop_remainder) rows.push_back(rest);
+  return rows;
+}
+
+bool Stager::can_borrow(const StepGraph& step) const {
+  if (options_.shuffle || source_->access() != Access::random || !options_.class_weight.empty())
+    return false;
+  size_t input = 0, target = 0;
+  for (size_t i = 0; i < source_->fields().size(); ++i) {
+    const FieldRole role = source_->fields()[i].role;
+    if (role == FieldRole::weight) return false;
+    const Values& values = role == FieldRole::input ? step.inputs : step.targets;
+    size_t& next = role == FieldRole::input ? input : target;
+    if (next >= values.size()) continue;
+    const DType dtype = values[next++].dtype();
+    if (source_->borrow(static_cast<int>(i), options_.range.first, 1, dtype) == nullptr)
+      return false;
+  }
+  return true;
+}
+
+void Stager::begin_pass(uint64_t pass) {
+  pass_ = pass;
+  position_ = 0;
+  order_.reset();
+  if (options_.shuffle && options_.range.count)
+    order_.emplace(*options_.range.count, options_.seed, pass);
+}
+
+std::optional<Stager::Batch> Stager::next(Runner& runner) {
+  return source_->access() == Access::random ? next_in_order(runner) : next_in_sequence(runner);
+}
+
+std::optional<Stager::Batch> Stager::next_in_order(Runner& runner) {
+  const int64_t rows = std::min(options_.batch_size, *options_.range.count - position_);
+  if (rows <= 0 || (options_.drop_remainder && rows < options_.batch_size)) return std::nullopt;
+  for (int64_t i = 0; i < rows; ++i) {
+    numbers_[i] = options_.range.first + (order_ ? (*order_)(position_ + i) : position_ + i);
+  }
+  Program& program = runner.program(rows);
+  const Slots& slots = slots_of(runner, program);
+  fill(slots, runner, program, rows);
+  const Batch batch{
+      .program = &program,
+      .rows = rows,
+      .info = {
+          .seed = options_.seed, .epoch = pass_, .position = static_cast<uint64_t>(position_)}};
+  position_ += rows;
+  return batch;
+}
+
+std::optional<Stager::Batch> Stager::next_in_sequence(Runner& runner) {
+  Program& program = runner.program(options_.batch_size);
+  const Slots& slots = slots_of(runner, program);
+  const int64_t rows = source_->next(options_.batch_size, slots.fields);
+  if (rows == 0) return std::nullopt;
+  if (rows < options_.batch_size) {
+    throw DataError(
+        "the source ended in the middle of a batch: {} rows instead of {}; a generator gives whole "
+        "batches",
+        rows, options_.batch_size);
+  }
+  for (int64_t i = 0; i < rows; ++i) numbers_[i] = position_ + i;
+  check_labels(slots, runner.step());
+  weigh(slots);
+  if (slots.rows.data != nullptr) slots.rows.as<float>()[0] = static_cast<float>(rows);
+  const Batch batch{
+      .program = &program,
+      .rows = rows,
+      .info = {
+          .seed = options_.seed, .epoch = pass_, .position = static_cast<uint64_t>(position_)}};
+  position_ += rows;
+  return batch;
+}
+
+const Stager::Slots& Stager::slots_of(Runner& runner, Program& program) {
+  for (const auto& slots : slots_) {
+    if (slots->program == &program) return *slots;
+  }
+  StepGraph& step = runner.step();
+  auto slots = std::make_shared<Slots>();
+  slots->program = &program;
+  size_t input = 0, target = 0;
+  for (const Field& field : source_->fields()) {
+    Value value;
+    if (field.role == FieldRole::input && input < step.inputs.size()) value = step.inputs[input++];
+    if (field.role == FieldRole::target && target < step.targets.size())
+      value = step.targets[target++];
+    if (field.role == FieldRole::weight) value = step.weights;
+    slots->values.push_back(value);
+    slots->fields.push_back(value ? program.tensor(value) : Tensor{});
+  }
+  slots->borrowed = can_borrow(step);
+  if (step.weights) slots->weights = program.tensor(step.weights);
+  if (step.tracer->reads_rows()) slots->rows = program.tensor(step.tracer->rows());
+  slots_.push_back(std::move(slots));
+  return *slots_.back();
+}
+
+void Stager::fill(const Slots& slots, Runner& runner, Program& program, int64_t rows) {
+  for (size_t i = 0; i < slots.fields.size(); ++i) {
+    if (!slots.values[i]) continue;
+    const int field = static_cast<int>(i);
+    if (slots.borrowed && slots.fields[i].data == nullptr) {
+      program.bind_borrowed(slots.values[i],
+                            source_->borrow(field, numbers_[0], rows, slots.values[i].dtype()));
+    } else {
+      source_->read(field, {numbers_.data(), static_cast<size_t>(rows)}, slots.fields[i]);
+    }
+  }
+  check_labels(slots, runner.step());
+  weigh(slots);
+  if (slots.rows.data != nullptr) slots.rows.as<float>()[0] = static_cast<float>(rows);
+}
+
+void Stager::check_labels(const Slots& slots, const StepGraph& step) const {
+  size_t target = 0;
+  for (size_t i = 0; i < slots.fields.size(); ++i) {
+    const Field& field = source_->fields()[i];
+    if (field.role != FieldRole::target || target >= step.targets.size()) continue;
+    const Value prediction = step.predictions[target++];
+    if (slots.fields[i].dtype() != DType::int32 || slots.fields[i].data == nullptr) continue;
+    const int64_t classes = prediction.shape()[-1];
+    const std::span<int32_t> labels = slots.fields[i].as<int32_t>();
+    const auto wrong =
+        std::ranges::find_if(labels, [&](int32_t label) { return label < 0 || label >= classes; });
+    if (wrong == labels.end()) continue;
+    const int64_t per_row = std::max<int64_t>(1, std::ssize(labels) / slots.program->rows());
+    const int64_t row = (wrong - labels.begin()) / per_row;
+    throw DataError(
+        "{}: row {} has the label {}, but the model has {} outputs, for labels 0 to {}; mend the "
+        "row, or give the last "
+        "layer more units",
+        field.name, numbers_[row], *wrong, classes, classes - 1);
+  }
+}
+
+// Keras's class_weight: the class of integer labels, or the largest entry of a one-hot row; 1 for
+// classes not named.
+void Stager::weigh(const Slots& slots) const {
+  if (slots.weights.data == nullptr || options_.class_weight.empty()) return;
+  const std::span<float> weights = slots.weights.as<float>();
+  for (size_t i = 0; i < slots.fields.size(); ++i) {
+    if (source_->fields()[i].role != FieldRole::target) continue;
+    const Tensor& targets = slots.fields[i];
+    const int64_t width = targets.size() / std::ssize(weights);
+    for (int64_t row = 0; row < std::ssize(weights); ++row) {
+      int64_t label = 0;
+      if (targets.dtype() == DType::int32) {
+        label = targets.as<int32_t>()[row * width];
+      } else {
+        const std::span<float> values = targets.as<float>().subspan(row * width, width);
+        label =
+            width == 1 ? std::lround(values[0]) : std::ranges::max_element(values) - values.begin();
+      }
+      const auto found = options_.class_weight.find(label);
+      weights[row] = found == options_.class_weight.end() ? 1 : static_cast<float>(found->second);
+    }
+  }
+}
+
+}  // namespace snug

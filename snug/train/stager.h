@@ -1,0 +1,70 @@
+// Brings the rows of a source into a program's slots, batch by batch.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "snug/data/permutation.h"
+#include "snug/data/source.h"
+#include "snug/train/runner.h"
+
+namespace snug {
+
+// The rows of a source that one pass goes over: [first, first + count) where they are numbered.
+struct RowRange {
+  int64_t first = 0;
+  std::optional<int64_t> count;  // Nullopt: until the source ends.
+};
+
+struct StagerOptions {
+  RowRange range;
+  int64_t batch_size = 32;
+  bool shuffle = false;
+  uint64_t seed = 0;
+  bool drop_remainder = false;
+  std::map<int64_t, double> class_weight;  // Turns labels into weights; the step must be weighted.
+};
+
+class Stager {
+ public:
+  Stager(SourcePtr source, const StagerOptions& options);
+
+  // The row counts of its batches: the full one, and the rest where there is one.
+  std::vector<int64_t> batch_rows() const;
+  // Batches of one pass, where the number of rows is known.
+  std::optional<int64_t> batches() const;
+  // Whether all inputs and targets can be read where the caller has them.
+  bool can_borrow(const StepGraph& step) const;
+
+  // Starts a pass: the order of rows depends on the seed and the pass only.
+  void begin_pass(uint64_t pass);
+  // Fills the slots of the runner's program for the next batch and returns it with its rows;
+  // nullopt at the end of the pass. Throws DataError that names the row and the value when a label
+  // does not fit the model.
+  struct Batch {
+    Program* program = nullptr;
+    int64_t rows = 0;
+    StepInfo info;
+  };
+  std::optional<Batch> next(Runner& runner);
+
+ private:
+  struct Slots;
+  const Slots& slots_of(Runner& runner, Program& program);
+  std::optional<Batch> next_in_order(Runner& runner);
+  std::optional<Batch> next_in_sequence(Runner& runner);
+  void fill(const Slots& slots, Runner& runner, Program& program, int64_t rows);
+  void check_labels(const Slots& slots, const StepGraph& step) const;
+  void weigh(const Slots& slots) const;
+
+  SourcePtr source_;
+  StagerOptions options_;
+  std::optional<Permutation> order_;
+  uint64_t pass_ = 0;
+  int64_t position_ = 0;
+  std::vector<int64_t> numbers_;  // Of the batch's rows.
+  std::vector<std::shared_ptr<Slots>> slots_;
+};
+
+}  // namespace snug
