@@ -193,9 +193,17 @@ class OwnWeightsGradient final : public Kernel {
   ConvolutionWeightsGradient convolution_;
 };
 
-bool is_wanted(const OnednnConvolution& convolution) {
+// Measured on AVX2, CPU time of one thread, 3x3: our own gradient of the weights takes 0.6 to 0.9
+// of the library's time here, and more than it with fewer channels or 1x1 kernels.
+bool own_is_faster(const ConvolutionTask& task) {
+  const ConvolutionShape& s = task.shape;
+  return task.direction == weights_gradient && !onednn_wanted() && s.groups == 1 && s.taps() > 1 &&
+         s.channels >= 32 && s.filters >= 64;
+}
+
+bool is_wanted(const OnednnConvolution& convolution, const ConvolutionTask& task) {
   const std::string_view name = convolution.implementation();
-  return !convolution.allocates() && name.find("ref") == name.npos;
+  return !convolution.allocates() && name.find("ref") == name.npos && !own_is_faster(task);
 }
 
 int threads_for(const ConvolutionShape& s, const Target& target) {
@@ -209,7 +217,7 @@ int threads_for(const ConvolutionShape& s, const Target& target) {
 std::unique_ptr<Kernel> convolution_kernel(const ConvolutionTask& task, const Target& target) {
   const int threads = threads_for(task.shape, target);
   OnednnConvolution deciding(library_shape(task, kDecidingRows), task.direction, threads);
-  const bool wanted = is_wanted(deciding);
+  const bool wanted = is_wanted(deciding, task);
   if (task.direction == weights_gradient) {
     if (wanted) return std::make_unique<LibraryWeightsGradient>(task, threads);
     return std::make_unique<OwnWeightsGradient>(task, threads);

@@ -101,6 +101,27 @@ TEST(AveragePool2D, MatchesReference) {
   }
 }
 
+// Large enough for a second thread.
+TEST(Pool2D, ThreadsGiveTheSameBits) {
+  const Case c{40, 41, 8, {.size = {3, 3}, .strides = {2, 2}, .padding = {1, 1, 1, 1}}};
+  Graph graph;
+  const Value x = graph.input("x", c.x()), g = graph.input("g", {DType::float32, c.y()});
+  Values results;
+  for (const Value& y : {ops::max_pool2d(x, c.options), ops::average_pool2d(x, c.options)}) {
+    results.push_back(y);
+    results.push_back(gradients(y, g, {x})[0]);
+  }
+  std::vector<testing::Bytes> inputs;
+  for (const Value& input : {x, g}) {
+    Doubles values(input.type().at(c.rows).shape.size());
+    for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<double>(i));
+    inputs.push_back(testing::to_bytes(values, DType::float32));
+  }
+  const auto one = testing::run_graph(graph, results, inputs, {.rows = c.rows});
+  EXPECT_EQ(testing::run_graph(graph, results, inputs, {.rows = c.rows, .threads = 2}), one);
+  EXPECT_EQ(testing::run_graph(graph, results, inputs, {.rows = c.rows, .part_rows = 1}), one);
+}
+
 // The gradient of the gradient is the average again.
 TEST(AveragePool2D, HasASecondGradient) {
   const Case c = kCases[2];
