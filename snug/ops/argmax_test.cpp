@@ -51,14 +51,19 @@ TEST(ArgMax, AlongEachAxis) {
 }
 
 TEST(ArgMax, OfEqualsTheFirstAndNanBeforeAll) {
-  const Doubles x = {1, 3, 3, std::nan(""), 9, std::nan("")};
-  for (const Shape& shape : {Shape{2, 3}, Shape{3, 2}}) {
+  const double nan = std::nan("");
+  const struct {
+    Shape shape;
+    int axis;
+    Doubles x, y;
+  } cases[] = {{{2, 3}, 1, {1, 3, 3, nan, 9, nan}, {1, 0}},
+               {{3, 2}, 0, {1, 3, 4, nan, 4, nan}, {1, 1}}};
+  for (const auto& c : cases) {
     Graph graph;
-    const Value in = graph.input("x", {DType::float32, shape});
-    const Value y = ops::argmax(in, shape[0] == 2 ? 1 : 0);
-    const auto bytes = testing::run_graph(graph, {y}, {testing::to_bytes(x, DType::float32)}, {});
-    const Doubles expected = shape[0] == 2 ? Doubles{1, 0} : Doubles{2, 1};
-    EXPECT_EQ(testing::to_doubles(bytes[0], DType::int32), expected);
+    const Value in = graph.input("x", {DType::float32, c.shape});
+    const auto y = testing::run_graph(graph, {ops::argmax(in, c.axis)},
+                                      {testing::to_bytes(c.x, DType::float32)}, {});
+    EXPECT_EQ(testing::to_doubles(y[0], DType::int32), c.y);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "snug/autodiff/gradients.h"
 #include "snug/ops/ops.h"
 #include "snug/testing/check_op.h"
 
@@ -84,6 +85,29 @@ TEST(LayerNorm, Rms) {
                },
            .result = shape});
     }
+  }
+}
+
+// A sum over rows may be added to, on any number of threads.
+TEST(LayerNorm, ParameterGradientsAddToTheirOutputs) {
+  Graph graph;
+  const Value x = graph.input("x", floats({400, 100}));
+  const Value gamma = graph.input("gamma", floats({100})),
+              beta = graph.input("beta", floats({100}));
+  const Value y = ops::layer_norm(x, {.gamma = gamma, .beta = beta});
+  const Node& node = *gradients(y, graph.input("dy", y.type()), {gamma, beta})[0].producer();
+  const std::vector<float> matrix(40'000, 0.5f), statistic(400, 0.25f);
+  const void* in[] = {matrix.data(), matrix.data(), statistic.data(), statistic.data()};
+  for (const int threads : {1, 2}) {
+    const auto kernel = node.op().kernel(node.input_types(), {.threads = threads});
+    std::vector<float> dgamma(100), dbeta(100), scratch(kernel->scratch_bytes() / sizeof(float));
+    void* out[] = {dgamma.data(), dbeta.data()};
+    snug::Run run{.in = in, .out = out, .scratch = scratch.data()};
+    kernel->run(run);
+    run.accumulate = true;
+    kernel->run(run);
+    EXPECT_NEAR(dgamma[99], 2 * 400 * 0.5 * 0.25 * 0.25, 1e-3) << threads;
+    EXPECT_NEAR(dbeta[99], 2 * 400 * 0.5, 1e-3) << threads;
   }
 }
 

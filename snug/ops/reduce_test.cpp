@@ -81,6 +81,8 @@ TEST(Reduce, AlongAxesThatAreNotRows) {
     check(c, {3, 4, 2}, {0, 2}, false, {4});
     check(c, {2, 3, 2, 3, 2, 2}, {0, 2, 4}, false, {3, 3, 2});
     check(c, {2, 3, 2, 3, 2}, {1, 3}, false, {2, 2, 2});
+    check(c, {2, 2, 2, 3, 2, 1, 2, 2}, {0, 2, 4, 6}, false, {2, 3, 1, 2});
+    check(c, {2, 2, 2, 3, 2, 2, 2, 2}, {0, 2, 4, 6}, false, {2, 3, 2, 2});
     check(c, {1, 2, 1}, {0, 2}, false, {2});
     check(c, {9}, {}, false, {});
     check(c, {}, {}, false, {});
