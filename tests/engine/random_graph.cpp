@@ -101,13 +101,10 @@ StepMemory::StepMemory(const Graph& graph, int64_t rows, uint64_t seed)
   std::uniform_real_distribution<float> draw(-1, 1);
   for (int value = 0; value < graph.value_count(); ++value) {
     if (graph.source(value) == Graph::Source::node) continue;
-    // Sixteen floats more: room to align to 64 bytes.
-    blocks[value].resize(graph.type(value).at(rows).shape.size() + 16);
-    for (float& element : blocks[value]) element = draw(random);
-    if (graph.source(value) == Graph::Source::variable) {
-      const auto address = reinterpret_cast<uintptr_t>(blocks[value].data());
-      outside[value] = reinterpret_cast<void*>((address + 63) / 64 * 64);
-    }
+    const int64_t size = graph.type(value).at(rows).shape.size();
+    blocks[value] = AlignedFloats(size);
+    for (int64_t i = 0; i < size; ++i) blocks[value].data()[i] = draw(random);
+    if (graph.source(value) == Graph::Source::variable) outside[value] = blocks[value].data();
   }
 }
 
