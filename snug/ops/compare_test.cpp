@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 
 #include "snug/ops/ops.h"
 #include "snug/testing/check_op.h"
@@ -38,11 +39,11 @@ const ShapeCase kShapes[] = {
     {{kRows, 1}, {kRows, 3}, {kRows, 3}},
     {{2, 1, 3}, {4, 1}, {2, 4, 3}},
     {{Extent(2, true), 2}, {Extent(2, true), 2}, {Extent(2, true), 2}},
-    {{190, 180}, {190, 180}, {190, 180}},
 };
 
-void check(Build build, Reference reference, DType dtype) {
-  for (const ShapeCase& shapes : kShapes) {
+void check(Build build, Reference reference, DType dtype,
+           std::span<const ShapeCase> all = kShapes) {
+  for (const ShapeCase& shapes : all) {
     SCOPED_TRACE(shapes.a.text() + " and " + shapes.b.text());
     check_op({.inputs = {{dtype, shapes.a}, {dtype, shapes.b}},
               .build = [&](const Values& in) { return build(in[0], in[1]); },
@@ -83,6 +84,12 @@ TEST(Compare, MatchesReference) {
     check(comparison.build, comparison.reference, DType::float32);
     check(comparison.build, comparison.reference, DType::int32);
   }
+}
+
+TEST(Compare, LargeValuesOnTwoThreads) {
+  const ShapeCase large[] = {{{190, 180}, {190, 180}, {190, 180}}, {{190, 1}, {180}, {190, 180}}};
+  check(
+      ops::less, [](double a, double b) { return a < b; }, DType::float32, large);
 }
 
 TEST(Compare, OfEqualsAndNan) {
