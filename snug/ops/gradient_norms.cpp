@@ -1,0 +1,203 @@
+// The norms of all gradients of a model in one pass, and the factors that clip them.
+
+#include <algorithm>
+#include <cmath>
+
+#include "snug/base/error.h"
+#include "snug/base/threads.h"
+#include "snug/kernels/reduce.h"
+#include "snug/ops/elementwise.h"
+#include "snug/ops/update.h"
+
+namespace snug::ops {
+namespace {
+
+// Sums are formed block by block and added up in order, so that threads do not show in the bits.
+constexpr int64_t kNormBlock = 32 * 1024;
+
+// One gradient among the node's inputs: a value, or sums, indices and count.
+struct Place {
+  int gradient = 0;
+  bool rows = false;
+};
+
+class NormsKernel final : public Kernel {
+ public:
+  NormsKernel(const std::vector<Place>& places, const Types& in, const Target& target)
+      : places_(places) {
+    int64_t elements = 0;
+    for (const Place& place : places) {
+      const Shape& shape = in[place.gradient].shape;
+      sizes_.push_back({blocks_, shape.size(), place.rows ? shape[1] : 0});
+      blocks_ += blocks_of(shape.size());
+      elements += shape.size();
+    }
+    threads_ = elementwise_threads(elements, target);
+  }
+
+  size_t scratch_bytes() const override { return static_cast<size_t>(blocks_) * sizeof(double); }
+
+  void run(const Run& run) const noexcept override {
+    auto* blocks = static_cast<double*>(run.scratch);
+    parallel_ranges(blocks_, threads_, 1, [&](int64_t begin, int64_t end) {
+      for (size_t i = 0; i < places_.size(); ++i) sum_blocks(run, i, begin, end, blocks);
+    });
+    for (size_t i = 0; i < places_.size(); ++i) {
+      double sum = 0;
+      const int64_t count = blocks_of(size(run, i));
+      for (int64_t block = 0; block < count; ++block) sum += blocks[sizes_[i].first_block + block];
+      run.output<double>()[i] = sum;
+    }
+  }
+
+ private:
+  struct Size {
+    int64_t first_block, elements, columns;
+  };
+
+  static int64_t blocks_of(int64_t elements) { return (elements + kNormBlock - 1) / kNormBlock; }
+
+  // Of a list of rows, the elements that are in use.
+  int64_t size(const Run& run, size_t i) const {
+    if (!places_[i].rows) return sizes_[i].elements;
+    return *run.input<int32_t>(places_[i].gradient + 2) * sizes_[i].columns;
+  }
+
+  void sum_blocks(const Run& run, size_t i, int64_t begin, int64_t end,
+                  double* blocks) const noexcept {
+    const int64_t elements = size(run, i), first = sizes_[i].first_block;
+    const float* x = run.input(places_[i].gradient);
+    const int64_t last = std::min(end, first + blocks_of(elements));
+    for (int64_t block = std::max(begin, first); block < last; ++block) {
+      const int64_t at = (block - first) * kNormBlock;
+      blocks[block] = kernels::magnitude(x + at, std::min(kNormBlock, elements - at)).sum_squares;
+    }
+  }
+
+  std::vector<Place> places_;
+  std::vector<Size> sizes_;
+  int64_t blocks_ = 0;
+  int threads_ = 1;
+};
+
+class GradientNorms final : public Op {
+ public:
+  explicit GradientNorms(std::vector<Place> places) : places_(std::move(places)) {}
+
+  std::string_view name() const override { return "gradient_norms"; }
+
+  Types infer(const Types& in) const override {
+    for (const Place& place : places_) {
+      if (in[place.gradient].dtype == DType::float32) continue;
+      throw ShapeError("gradient_norms: a gradient is {}; gradients are float32",
+                       in[place.gradient].text());
+    }
+    return {{DType::float64, Shape{static_cast<int64_t>(places_.size())}}};
+  }
+
+  Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
+
+  Cost cost(const Types& in) const override {
+    double elements = 0;
+    for (const Place& place : places_) {
+      elements += static_cast<double>(in[place.gradient].shape.size());
+    }
+    return {.flops = 2 * elements, .bytes = elements * sizeof(float)};
+  }
+
+  std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
+    return std::make_unique<NormsKernel>(places_, in, target);
+  }
+
+ private:
+  std::vector<Place> places_;
+};
+
+// Keras's formulas in float32 (docs: keras.md 4.6), from norms whose squares cannot overflow.
+class ScalesKernel final : public Kernel {
+ public:
+  ScalesKernel(int64_t count, float clip_norm, bool global)
+      : count_(count), clip_norm_(clip_norm), global_(global) {}
+
+  void run(const Run& run) const noexcept override {
+    const auto* squares = run.input<double>(0);
+    double sum = 0;
+    for (int64_t i = 0; i < count_; ++i) {
+      sum += squares[i];
+      if (!global_) run.output()[i] = scale(static_cast<float>(std::sqrt(squares[i])));
+    }
+    if (global_)
+      std::fill_n(run.output(), count_, global_scale(static_cast<float>(std::sqrt(sum))));
+  }
+
+ private:
+  // NaN is kept: it is not less than anything.
+  float scale(float norm) const { return clip_norm_ / (norm < clip_norm_ ? clip_norm_ : norm); }
+
+  float global_scale(float norm) const {
+    if (!std::isfinite(norm)) return std::nanf("");
+    return clip_norm_ * std::min(1 / norm, 1 / clip_norm_);
+  }
+
+  int64_t count_;
+  float clip_norm_;
+  bool global_;
+};
+
+class ClipScales final : public Op {
+ public:
+  ClipScales(float clip_norm, bool global) : clip_norm_(clip_norm), global_(global) {}
+
+  std::string_view name() const override { return "clip_scales"; }
+  std::string attributes() const override {
+    return fmt::format("clip_norm={} global={}", clip_norm_, global_);
+  }
+
+  Types infer(const Types& in) const override {
+    if (in[0].dtype != DType::float64 || in[0].shape.rank() != 1) {
+      throw ShapeError("clip_scales: the norms are {}; give what gradient_norms returns",
+                       in[0].text());
+    }
+    return {{DType::float32, in[0].shape}};
+  }
+
+  Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
+
+  Cost cost(const Types& in) const override {
+    const auto count = static_cast<double>(in[0].shape.size());
+    return {.flops = 3 * count, .bytes = count * (sizeof(double) + sizeof(float))};
+  }
+
+  std::unique_ptr<Kernel> kernel(const Types& in, const Target&) const override {
+    return std::make_unique<ScalesKernel>(in[0].shape.size(), clip_norm_, global_);
+  }
+
+ private:
+  float clip_norm_;
+  bool global_;
+};
+
+}  // namespace
+
+Value gradient_norms(const Values& gradients) {
+  if (gradients.empty()) throw Error("gradient_norms: there is no gradient; give at least one");
+  Values in;
+  std::vector<Place> places;
+  for (const Value& gradient : gradients) {
+    places.push_back({static_cast<int>(in.size()), is_row_gradient(gradient)});
+    in.push_back(gradient);
+    if (!places.back().rows) continue;
+    for (const int output : {1, 2}) in.push_back(gradient.producer()->output(output));
+  }
+  return gradients[0].graph().add<GradientNorms>(in, std::move(places));
+}
+
+Value clip_scales(Value square_norms, double clip_norm, bool global) {
+  if (!(clip_norm > 0)) {
+    throw Error("clip_scales: the norm to clip to is {}; it must be above 0", clip_norm);
+  }
+  return square_norms.graph().add<ClipScales>({square_norms}, static_cast<float>(clip_norm),
+                                              global);
+}
+
+}  // namespace snug::ops
