@@ -1,0 +1,357 @@
+// Keras's losses, each with its values before reduction (keras.md 4.2).
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "snug/base/error.h"
+#include "snug/nn/loss.h"
+#include "snug/nn/network.h"
+#include "snug/ops/ops.h"
+
+namespace snug {
+namespace {
+
+constexpr float kEpsilon = 1e-7f;
+
+Shape row_of(const Type& type) { return type.shape.part(1, type.shape.rank()); }
+
+// Targets that match the predictions element by element, up to a trailing axis of one.
+Type same_as(const Type& predictions, const Shape& target_row, std::string_view loss) {
+  const Shape row = row_of(predictions);
+  Shape without_one = row, target_without_one = target_row;
+  if (row.rank() > 0 && row.extent(-1) == Extent(1)) without_one = row.without(-1);
+  if (target_row.rank() > 0 && target_row.extent(-1) == Extent(1))
+    target_without_one = target_row.without(-1);
+  if (target_row != row && without_one != target_without_one) {
+    throw Error(
+        "{}: a row of targets has the shape {}, a row of predictions {}; they must be the same "
+        "(targets are not "
+        "broadcast): change the units of the last layer, or the targets",
+        loss, target_row.text(), row.text());
+  }
+  return {DType::float32, predictions.shape};
+}
+
+Value last_mean(Value x) { return x.shape().rank() < 2 ? x : ops::mean(x, {.axes = {-1}}); }
+Value last_sum(Value x) { return ops::sum(x, {.axes = {-1}}); }
+Value number(Value like, float value) { return ops::constant(like.graph(), {}, value); }
+
+// A loss that is the mean (or another function) of a term over the last axis, with no settings but
+// its reduction.
+class PlainLoss final : public LossDefinition {
+ public:
+  using Terms = std::function<Value(Value targets, Value predictions)>;
+  PlainLoss(std::string_view class_name, Terms terms)
+      : class_name_(class_name), terms_(std::move(terms)) {
+    name = snake_case(class_name_);
+  }
+
+  std::string_view class_name() const override { return class_name_; }
+  void settings(SettingVisitor& visitor) override {
+    visitor.visit("name", name);
+    visitor.visit("reduction", reduction);
+  }
+  Type target_type(const Type& predictions, const Shape& target_row) const override {
+    return same_as(predictions, target_row, name);
+  }
+  Value values(Tracer&, Value targets, Value predictions) const override {
+    return terms_(targets, predictions);
+  }
+
+ private:
+  std::string class_name_;
+  Terms terms_;
+};
+
+class HuberLoss final : public LossDefinition {
+ public:
+  explicit HuberLoss(double delta = 1) : delta_(delta) { name = "huber_loss"; }
+  std::string_view class_name() const override { return "Huber"; }
+  void settings(SettingVisitor& visitor) override {
+    visitor.visit("name", name);
+    visitor.visit("reduction", reduction);
+    visitor.visit("delta", delta_);
+  }
+  Type target_type(const Type& predictions, const Shape& target_row) const override {
+    return same_as(predictions, target_row, name);
+  }
+  // e^2 / 2 up to delta, then delta |e| - delta^2 / 2.
+  Value values(Tracer&, Value targets, Value predictions) const override {
+    const auto delta = static_cast<float>(delta_);
+    const Value error = ops::subtract(predictions, targets);
+    const Value size = ops::abs(error);
+    const Value outside = ops::add_scalar(ops::multiply_scalar(size, delta), -0.5f * delta * delta);
+    const Value inside = ops::multiply_scalar(ops::square(error), 0.5f);
+    return last_mean(ops::where(ops::less_equal(size, number(size, delta)), inside, outside));
+  }
+
+ private:
+  double delta_;
+};
+
+class CrossentropyLoss : public LossDefinition {
+ public:
+  explicit CrossentropyLoss(const CrossentropyOptions& options)
+      : from_logits_(options.from_logits), label_smoothing_(options.label_smoothing) {
+    reduction = options.reduction;
+    if (label_smoothing_ < 0 || label_smoothing_ > 1) {
+      throw Error("label_smoothing is {}; it must be from 0 to 1", label_smoothing_);
+    }
+  }
+  void settings(SettingVisitor& visitor) override {
+    visitor.visit("name", name);
+    visitor.visit("reduction", reduction);
+    visitor.visit("from_logits", from_logits_);
+    visitor.visit("label_smoothing", label_smoothing_);
+  }
+  Type target_type(const Type& predictions, const Shape& target_row) const override {
+    return same_as(predictions, target_row, name);
+  }
+
+ protected:
+  // t (1 - s) + s / parts
+  Value smooth(Value targets, double parts) const {
+    if (label_smoothing_ == 0) return targets;
+    const auto keep = static_cast<float>(1 - label_smoothing_),
+               share = static_cast<float>(label_smoothing_ / parts);
+    return ops::add_scalar(ops::multiply_scalar(targets, keep), share);
+  }
+  // The logits, where they are known: given as such, or remembered by the activation.
+  Value logits(const Tracer& tracer, Value predictions, Logits::From from) const {
+    if (from_logits_) return predictions;
+    const std::optional<Logits> known = tracer.logits(predictions);
+    return known && known->from == from ? known->value : Value();
+  }
+
+  bool from_logits_;
+  double label_smoothing_;
+};
+
+class BinaryCrossentropyLoss final : public CrossentropyLoss {
+ public:
+  explicit BinaryCrossentropyLoss(const CrossentropyOptions& options = {})
+      : CrossentropyLoss(options) {
+    name = "binary_crossentropy";
+  }
+  std::string_view class_name() const override { return "BinaryCrossentropy"; }
+  void settings(SettingVisitor& visitor) override {
+    CrossentropyLoss::settings(visitor);
+    visitor.visit("axis", axis_);
+  }
+  Value values(Tracer& tracer, Value targets, Value predictions) const override {
+    targets = smooth(targets, 2);
+    const Value x = logits(tracer, predictions, Logits::From::sigmoid);
+    return last_mean(x ? ops::sigmoid_cross_entropy(x, targets)
+                       : ops::binary_cross_entropy(predictions, targets));
+  }
+
+ private:
+  int64_t axis_ = -1;
+};
+
+class CategoricalCrossentropyLoss final : public CrossentropyLoss {
+ public:
+  explicit CategoricalCrossentropyLoss(const CrossentropyOptions& options = {})
+      : CrossentropyLoss(options) {
+    name = "categorical_crossentropy";
+  }
+  std::string_view class_name() const override { return "CategoricalCrossentropy"; }
+  void settings(SettingVisitor& visitor) override {
+    CrossentropyLoss::settings(visitor);
+    visitor.visit("axis", axis_);
+  }
+  Value values(Tracer& tracer, Value targets, Value predictions) const override {
+    targets = smooth(targets, static_cast<double>(predictions.shape()[-1]));
+    const Value x = logits(tracer, predictions, Logits::From::softmax);
+    return x ? ops::softmax_cross_entropy(x, targets) : ops::cross_entropy(predictions, targets);
+  }
+
+ private:
+  int64_t axis_ = -1;
+};
+
+class SparseCategoricalCrossentropyLoss final : public LossDefinition {
+ public:
+  explicit SparseCategoricalCrossentropyLoss(const SparseCrossentropyOptions& options = {})
+      : from_logits_(options.from_logits), ignore_class_(options.ignore_class) {
+    reduction = options.reduction;
+    name = "sparse_categorical_crossentropy";
+  }
+  std::string_view class_name() const override { return "SparseCategoricalCrossentropy"; }
+  void settings(SettingVisitor& visitor) override {
+    visitor.visit("name", name);
+    visitor.visit("reduction", reduction);
+    visitor.visit("from_logits", from_logits_);
+    visitor.visit("ignore_class", ignore_class_);
+    visitor.visit("axis", axis_);
+  }
+
+  Type target_type(const Type& predictions, const Shape& target_row) const override {
+    const Shape row = row_of(predictions);
+    if (row.rank() == 0) {
+      throw Error("{}: predictions of shape {} have no axis of classes", name,
+                  predictions.shape.text());
+    }
+    const Shape wanted = row.without(-1);
+    Shape with_one = wanted;
+    with_one.push_back(1);
+    if (target_row != wanted && target_row != with_one) {
+      throw Error(
+          "{}: a row of labels has the shape {}, a row of predictions {}; labels are whole numbers "
+          "of shape {} (for "
+          "one-hot rows use categorical_crossentropy)",
+          name, target_row.text(), row.text(), wanted.text());
+    }
+    return {DType::int32, predictions.shape.without(-1)};
+  }
+
+  Value values(Tracer& tracer, Value labels, Value predictions) const override {
+    Value valid;
+    if (ignore_class_) {
+      const Value ignored = ops::constant(labels.graph(), {}, static_cast<float>(*ignore_class_));
+      valid = ops::not_equal(ops::cast(labels, DType::float32), ignored);
+      labels = ops::cast(
+          ops::multiply(ops::cast(labels, DType::float32), ops::cast(valid, DType::float32)),
+          DType::int32);
+    }
+    Value x = from_logits_ ? predictions : Value();
+    const std::optional<Logits> known = tracer.logits(predictions);
+    if (!x && known && known->from == Logits::From::softmax) x = known->value;
+    const Value losses = x ? ops::sparse_softmax_cross_entropy(x, labels)
+                           : ops::sparse_cross_entropy(predictions, labels);
+    return valid ? ops::where(valid, losses, number(losses, 0)) : losses;
+  }
+
+ private:
+  bool from_logits_;
+  std::optional<int64_t> ignore_class_;
+  int64_t axis_ = -1;
+};
+
+Value relative_error(Value t, Value p) {
+  const Value size = ops::maximum(ops::abs(t), number(t, kEpsilon));
+  return ops::multiply_scalar(last_mean(ops::abs(ops::divide(ops::subtract(t, p), size))), 100);
+}
+
+Value log_of_one_plus(Value x) {
+  return ops::log(ops::add_scalar(ops::maximum(x, number(x, kEpsilon)), 1));
+}
+
+// log cosh e = e + softplus(-2 e) - log 2, without overflow.
+Value log_cosh(Value t, Value p) {
+  const Value e = ops::subtract(p, t);
+  const Value tail =
+      ops::add_scalar(ops::softplus(ops::multiply_scalar(e, -2)), -0.6931471805599453f);
+  return last_mean(ops::add(e, tail));
+}
+
+Value divergence(Value t, Value p) {
+  t = ops::clip(t, kEpsilon, 1);
+  p = ops::clip(p, kEpsilon, 1);
+  return last_sum(ops::multiply(t, ops::log(ops::divide(t, p))));
+}
+
+Value poisson(Value t, Value p) {
+  return last_mean(ops::subtract(p, ops::multiply(t, ops::log(ops::add_scalar(p, kEpsilon)))));
+}
+
+// Labels 0 and 1 become -1 and 1, if all labels are 0 or 1; a batch is looked at row by row, so
+// here: where this row's are.
+Value signs(Value t) {
+  const Value zero = ops::equal(t, number(t, 0)), one = ops::equal(t, number(t, 1));
+  const Value binary = ops::cast(ops::logical_or(zero, one), DType::float32);
+  const Value all = ops::min(binary, {.axes = {-1}, .keepdims = true});
+  const Value turned = ops::add_scalar(ops::multiply_scalar(t, 2), -1);
+  return ops::where(ops::greater(ops::broadcast_to(all, t.shape()), number(t, 0.5f)), turned, t);
+}
+
+Value hinge_terms(Value t, Value p) {
+  return ops::relu(ops::add_scalar(ops::negate(ops::multiply(signs(t), p)), 1));
+}
+
+Value categorical_hinge(Value t, Value p) {
+  const Value right = last_sum(ops::multiply(t, p));
+  const Value wrong =
+      ops::max(ops::multiply(ops::add_scalar(ops::negate(t), 1), p), {.axes = {-1}});
+  return ops::relu(ops::add_scalar(ops::subtract(wrong, right), 1));
+}
+
+// x / |x|, 0 for a zero vector, as TensorFlow's l2_normalize with its epsilon of 1e-12.
+Value unit(Value x) {
+  const Value norm = ops::sum(ops::square(x), {.axes = {-1}, .keepdims = true});
+  return ops::multiply(x, ops::rsqrt(ops::maximum(norm, number(x, 1e-12f))));
+}
+
+Value cosine(Value t, Value p) { return ops::negate(last_sum(ops::multiply(unit(t), unit(p)))); }
+
+struct PlainEntry {
+  std::string_view class_name;
+  PlainLoss::Terms terms;
+};
+
+const std::vector<PlainEntry>& plain_losses() {
+  static const std::vector<PlainEntry> kLosses = {
+      {"MeanSquaredError",
+       [](Value t, Value p) { return last_mean(ops::squared_difference(p, t)); }},
+      {"MeanAbsoluteError",
+       [](Value t, Value p) { return last_mean(ops::abs(ops::subtract(p, t))); }},
+      {"MeanAbsolutePercentageError", relative_error},
+      {"MeanSquaredLogarithmicError",
+       [](Value t, Value p) {
+         return last_mean(ops::squared_difference(log_of_one_plus(p), log_of_one_plus(t)));
+       }},
+      {"LogCosh", log_cosh},
+      {"KLDivergence", divergence},
+      {"Poisson", poisson},
+      {"Hinge", [](Value t, Value p) { return last_mean(hinge_terms(t, p)); }},
+      {"SquaredHinge", [](Value t, Value p) { return last_mean(ops::square(hinge_terms(t, p))); }},
+      {"CategoricalHinge", categorical_hinge},
+      {"CosineSimilarity", cosine},
+  };
+  return kLosses;
+}
+
+Loss plain(std::string_view class_name, std::string_view reduction) {
+  const auto entry = std::ranges::find(plain_losses(), class_name, &PlainEntry::class_name);
+  auto loss = std::make_shared<PlainLoss>(entry->class_name, entry->terms);
+  loss->reduction = reduction;
+  return Loss(std::move(loss));
+}
+
+}  // namespace
+
+Loss MeanSquaredError(std::string_view reduction) { return plain("MeanSquaredError", reduction); }
+Loss MeanAbsoluteError(std::string_view reduction) { return plain("MeanAbsoluteError", reduction); }
+Loss MeanAbsolutePercentageError(std::string_view reduction) {
+  return plain("MeanAbsolutePercentageError", reduction);
+}
+Loss MeanSquaredLogarithmicError(std::string_view reduction) {
+  return plain("MeanSquaredLogarithmicError", reduction);
+}
+Loss LogCosh(std::string_view reduction) { return plain("LogCosh", reduction); }
+Loss KLDivergence(std::string_view reduction) { return plain("KLDivergence", reduction); }
+Loss Poisson(std::string_view reduction) { return plain("Poisson", reduction); }
+Loss Hinge(std::string_view reduction) { return plain("Hinge", reduction); }
+Loss SquaredHinge(std::string_view reduction) { return plain("SquaredHinge", reduction); }
+Loss CategoricalHinge(std::string_view reduction) { return plain("CategoricalHinge", reduction); }
+Loss CosineSimilarity(std::string_view reduction) { return plain("CosineSimilarity", reduction); }
+
+Loss Huber(double delta, std::string_view reduction) {
+  auto loss = std::make_shared<HuberLoss>(delta);
+  loss->reduction = reduction;
+  return Loss(std::move(loss));
+}
+
+Loss BinaryCrossentropy(const CrossentropyOptions& options) {
+  return Loss(std::make_shared<BinaryCrossentropyLoss>(options));
+}
+Loss CategoricalCrossentropy(const CrossentropyOptions& options) {
+  return Loss(std::make_shared<CategoricalCrossentropyLoss>(options));
+}
+Loss SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options) {
+  return Loss(std::make_shared<SparseCategoricalCrossentropyLoss>(options));
+}
+
+}  // namespace snug
