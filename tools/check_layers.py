@@ -11,7 +11,7 @@ import sys
 ORDER = "base tensor kernels graph ops autodiff plan exec optim nn data interop train api cli".split()
 API = "api"  # The headers directly in snug/, which only the CLI and other projects include.
 TESTING = "testing"  # For tests only; it may include everything.
-INCLUDE = re.compile(r'\s*#\s*include\s*["<]snug/(?:(\w+)/)?[\w.-]+[">]')
+INCLUDE = re.compile(r'\s*#\s*include\s*["<]snug/(?:(\w+)/)?([\w.-]+)[">]')
 
 
 def layer_of(path):
@@ -20,19 +20,19 @@ def layer_of(path):
 
 
 def is_for_tests(path):
-    return layer_of(path) == TESTING or path.stem.endswith("_test")
+    return layer_of(path) == TESTING or path.stem.endswith(("_test", "_testing"))
 
 
-def complaint(path, included):
-    """What is wrong with `path` including a header of the folder `included`, or None."""
+def complaint(path, included, header):
+    """What is wrong with `path` including the `header` of the folder `included`, or None."""
     here = layer_of(path)
     for folder in (here, included):
         if folder not in ORDER and folder != TESTING:
             return f"{folder}/ has no place in the order of folders; add it to ORDER"
     if is_for_tests(path):
         return None
-    if included == TESTING:
-        return f"{here}/ may not include {TESTING}/, which is for tests"
+    if included == TESTING or header.endswith("_testing.h"):
+        return f"{here}/ may not include {included}/{header}, which is for tests"
     if here != API and ORDER.index(included) > ORDER.index(here):
         return f"{here}/ may not include {included}/, which stands above it"
     return None
@@ -44,7 +44,7 @@ def complaints(root):
     for source in sources:
         for number, line in enumerate(source.read_text().splitlines(), 1):
             if found := INCLUDE.match(line):
-                if text := complaint(source.relative_to(library), found[1] or API):
+                if text := complaint(source.relative_to(library), found[1] or API, found[2]):
                     yield f"{source}:{number}: {text}"
     if not sources:
         yield f"{library}: no sources there; give the repository as ROOT"

@@ -77,7 +77,7 @@ def comment_and_code_lines(text):
 
 
 def is_test(path):
-    return path.stem.endswith("_test") or "testing" in path.parts or path.parts[0] == "tests"
+    return path.stem.endswith(("_test", "_testing")) or "testing" in path.parts or path.parts[0] == "tests"
 
 
 class Source:

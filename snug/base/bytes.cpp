@@ -28,7 +28,7 @@ std::optional<int64_t> unit_bytes(std::string_view unit) {
   const size_t power = kLetters.find(lower[0]);
   if (power == std::string_view::npos) return std::nullopt;
   const std::string_view rest = std::string_view(lower).substr(1);
-  if (rest != "" && rest != "b" && rest != "ib") return std::nullopt;
+  if (!rest.empty() && rest != "b" && rest != "ib") return std::nullopt;
   int64_t result = 1;
   for (size_t i = 0; i <= power; ++i) result *= rest == "b" ? 1000 : 1024;
   return result;

@@ -77,7 +77,7 @@ std::optional<fs::path> search(const fs::path& group, int depth, const std::stri
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(group, error)) {
     if (!entry.is_directory(error)) continue;
-    if (const auto found = search(entry.path(), depth - 1, rest, pid)) return found;
+    if (auto found = search(entry.path(), depth - 1, rest, pid)) return found;
   }
   return std::nullopt;
 }

@@ -9,7 +9,8 @@
 
 namespace snug {
 
-// `progress` is text for a terminal as it stands, control characters included: to be written without a newline.
+// `progress` is text for a terminal as it stands, control characters included: to be written
+// without a newline.
 enum class LogLevel { debug, progress, info, warning, error };
 
 // Called by one thread at a time, with one message without a newline. It must not throw or set

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <random>
 #include <set>
 
@@ -103,7 +104,7 @@ MemoryFiles::Directory& MemoryFiles::directory_of(const Path& path) {
 // A new state of the directory of `path`, to be changed by the caller.
 Names& MemoryFiles::changed(const Path& path) {
   Directory& directory = directory_of(path);
-  directory.states.push_back(Names(directory.now()));
+  directory.states.emplace_back(directory.now());
   return directory.now();
 }
 
@@ -194,7 +195,7 @@ std::unique_ptr<MemoryFiles> MemoryFiles::after_crash(uint64_t seed) {
   std::map<const MemoryInode*, std::shared_ptr<MemoryInode>> survivors;
   for (const auto& [key, directory] : directories_) {
     const auto last = static_cast<double>(directory.states.size() - 1);
-    const Names& names = directory.states[static_cast<size_t>(part() * last + 0.5)];
+    const Names& names = directory.states[static_cast<size_t>(std::lround(part() * last))];
     Names& after = disk->directories_[key].now();
     for (const auto& [name, inode] : names) {
       std::shared_ptr<MemoryInode>& copy = survivors[inode.get()];

@@ -52,7 +52,13 @@ class Layers(Checks):
 
     def test_include_of_testing(self):
         self.fails("check_layers.py", {"snug/nn/dense.cpp": '#include "snug/testing/check.h"\n'},
-                   "nn/ may not include testing/")
+                   "nn/ may not include testing/check.h")
+
+    def test_headers_for_tests_beside_the_code(self):
+        header = {"snug/base/disk_testing.h": '#include "snug/testing/check.h"\n'}
+        self.passes("check_layers.py", GOOD | header)
+        self.fails("check_layers.py", header | {"snug/nn/dense.cpp": '#include "snug/base/disk_testing.h"\n'},
+                   "nn/ may not include base/disk_testing.h")
 
     def test_include_of_the_public_header(self):
         self.fails("check_layers.py", {"snug/nn/dense.cpp": '#include "snug/snug.h"\n'}, "nn/ may not include api/")
