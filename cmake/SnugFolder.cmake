@@ -40,4 +40,4 @@ function(snug_test name)
 endfunction()
 
 # -Wno-restrict: g++ 12 sees overlaps in std::string that are not there.
-set(SNUG_WARNINGS -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict $<$<BOOL:${SNUG_WERROR}>:-Werror>)
+set(SNUG_WARNINGS -Wall -Wextra -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<BOOL:${SNUG_WERROR}>:-Werror>)

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string_view>
 
-#include "snug/graph/graph.h"
 #include "snug/base/settings.h"
+#include "snug/graph/graph.h"
 
 namespace snug {
 

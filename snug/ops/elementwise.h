@@ -26,7 +26,8 @@ class BroadcastReader {
 
   // Every element of the result reads the operand's element at the same place: no copy is needed.
   bool is_whole() const { return whole_; }
-  // The operand as a whole repeats: its element i is read by the result's elements i, i + n, i + 2n, ...
+  // The operand as a whole repeats: its element i is read by the result's elements i, i + n, i +
+  // 2n, ...
   bool repeats() const { return !whole_ && (rank_ == 1 || (rank_ == 2 && strides_[0] == 0)); }
   // Writes elements [first, first + count) of the broadcast operand to `block`.
   void read(const float* operand, int64_t first, int64_t count, float* block) const noexcept;

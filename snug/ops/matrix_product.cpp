@@ -16,12 +16,15 @@ constexpr double kSmallProduct = 1e6;
 bool has_small_weights(const MatrixProduct& p) { return p.n * p.k < kSmallWeights; }
 
 double multiply_adds(const MatrixProduct& p) {
-  return static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  return static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
+         static_cast<double>(p.k);
 }
 
-// For rows times weights it must not depend on the rows: parts of any size give a row the same bits and share what is
-// prepared.
-bool is_small(const MatrixProduct& p) { return p.constant_b ? has_small_weights(p) : multiply_adds(p) < kSmallProduct; }
+// For rows times weights it must not depend on the rows: parts of any size give a row the same bits
+// and share what is prepared.
+bool is_small(const MatrixProduct& p) {
+  return p.constant_b ? has_small_weights(p) : multiply_adds(p) < kSmallProduct;
+}
 
 class OwnProduct final : public Kernel {
  public:
@@ -101,8 +104,10 @@ class LibraryProduct final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> matrix_product_kernel(const MatrixProduct& product, const Target& target) {
-  if (onednn_wanted() && !is_small(product)) return std::make_unique<LibraryProduct>(product, target.threads);
-  return std::make_unique<OwnProduct>(product, multiply_adds(product) > kSmallProduct ? target.threads : 1);
+  if (onednn_wanted() && !is_small(product))
+    return std::make_unique<LibraryProduct>(product, target.threads);
+  return std::make_unique<OwnProduct>(product,
+                                      multiply_adds(product) > kSmallProduct ? target.threads : 1);
 }
 
 }  // namespace snug::ops

@@ -190,7 +190,7 @@ Value binary_cross_entropy(Value probabilities, Value targets);  // Element by e
 struct BatchNormOptions {
   float epsilon = 1e-3f;
   double momentum = 0.99;  // Double: 1 - momentum is rounded once, as in Keras.
-  Value gamma, beta;  // [channels]; may be empty.
+  Value gamma, beta;       // [channels]; may be empty.
 };
 // Over all axes but the last, with the batch's statistics; moving_mean and moving_variance
 // (variables) are updated by a committing node.

@@ -30,9 +30,13 @@ class Generator {
   }
 
  private:
-  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
+  int64_t pick(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
 
-  Value any() { return values_[pick(std::max<int64_t>(0, std::ssize(values_) - 8), std::ssize(values_) - 1)]; }
+  Value any() {
+    return values_[pick(std::max<int64_t>(0, std::ssize(values_) - 8), std::ssize(values_) - 1)];
+  }
 
   Value variable(const Shape& shape) {
     // One in three is an old one of the same shape: shared parameters.
@@ -41,8 +45,8 @@ class Generator {
         if (old.shape() == shape) return old;
       }
     }
-    step_.variables.push_back(
-        step_.graph->variable("w" + std::to_string(step_.variables.size()), {DType::float32, shape}));
+    step_.variables.push_back(step_.graph->variable("w" + std::to_string(step_.variables.size()),
+                                                    {DType::float32, shape}));
     return step_.variables.back();
   }
 
@@ -50,23 +54,36 @@ class Generator {
     const Value x = any();
     const int64_t channels = x.shape()[-1];
     switch (pick(0, 13)) {
-      case 0: return ops::relu(x);
-      case 1: return ops::tanh(x);
-      case 2: return ops::sigmoid(ops::multiply_scalar(x, 0.5f));
-      case 3: return ops::add(x, variable({channels}));
-      case 4: return ops::multiply(x, ops::sigmoid(x));
+      case 0:
+        return ops::relu(x);
+      case 1:
+        return ops::tanh(x);
+      case 2:
+        return ops::sigmoid(ops::multiply_scalar(x, 0.5f));
+      case 3:
+        return ops::add(x, variable({channels}));
+      case 4:
+        return ops::multiply(x, ops::sigmoid(x));
       case 5:
       case 6: {
         const int64_t units = pick(1, 48);
         return ops::matmul(x, variable({channels, units}), {.bias = variable({units})});
       }
-      case 7: return ops::softmax(x);
-      case 8: return ops::layer_norm(x, {.gamma = variable({channels}), .beta = variable({channels})});
-      case 9: return ops::subtract(x, ops::mean(x, {.axes = {-1}, .keepdims = true}));
-      case 10: return ops::concat({x, ops::gelu(x)}, -1);
-      case 11: return x.shape().rank() == 3 ? ops::reshape(x, {kRows, x.shape()[1] * x.shape()[2]}) : ops::elu(x);
-      case 12: return ops::dropout(x, {.rate = 0.25f, .stream = static_cast<uint64_t>(pick(1, 1000))});
-      default: return coupled(x);
+      case 7:
+        return ops::softmax(x);
+      case 8:
+        return ops::layer_norm(x, {.gamma = variable({channels}), .beta = variable({channels})});
+      case 9:
+        return ops::subtract(x, ops::mean(x, {.axes = {-1}, .keepdims = true}));
+      case 10:
+        return ops::concat({x, ops::gelu(x)}, -1);
+      case 11:
+        return x.shape().rank() == 3 ? ops::reshape(x, {kRows, x.shape()[1] * x.shape()[2]})
+                                     : ops::elu(x);
+      case 12:
+        return ops::dropout(x, {.rate = 0.25f, .stream = static_cast<uint64_t>(pick(1, 1000))});
+      default:
+        return coupled(x);
     }
   }
 
@@ -90,7 +107,8 @@ RandomStep random_step(uint64_t seed, int nodes) {
   step.loss = generator.loss();
   const Values gradients = snug::gradients(step.loss, step.variables);
   for (size_t i = 0; i < gradients.size(); ++i) {
-    if (gradients[i]) ops::assign_add(step.variables[i], ops::multiply_scalar(gradients[i], -1e-3f));
+    if (gradients[i])
+      ops::assign_add(step.variables[i], ops::multiply_scalar(gradients[i], -1e-3f));
   }
   return step;
 }

@@ -15,7 +15,8 @@ struct RandomStep {
   Value loss;
 };
 
-// A step with about `nodes` forward nodes, its gradients, and a plain descent update of every variable.
+// A step with about `nodes` forward nodes, its gradients, and a plain descent update of every
+// variable.
 RandomStep random_step(uint64_t seed, int nodes);
 
 // Floats that start at a multiple of 64 bytes.
@@ -37,7 +38,7 @@ struct StepMemory {
   explicit StepMemory(const Graph& graph, int64_t rows, uint64_t seed);
 
   std::vector<AlignedFloats> blocks;  // Of each value; empty for those that nodes make.
-  std::vector<void*> outside;              // Variables only.
+  std::vector<void*> outside;         // Variables only.
 };
 
 }  // namespace snug::testing

@@ -1,4 +1,5 @@
-// Over random steps: every plan is valid, memory is what was planned, and no way of running changes the result.
+// Over random steps: every plan is valid, memory is what was planned, and no way of running changes
+// the result.
 
 #include "tests/engine/random_graph.h"
 
@@ -22,7 +23,8 @@ using testing::StepMemory;
 class ExactArena {
  public:
   explicit ExactArena(size_t bytes) : mapped_((bytes + kPage - 1) / kPage * kPage + kPage) {
-    block_ = static_cast<std::byte*>(mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    block_ = static_cast<std::byte*>(
+        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(block_ + mapped_ - kPage, kPage, PROT_NONE);
     // The end of the arena stands as near to the forbidden page as its alignment allows.
     begin_ = block_ + (mapped_ - kPage - bytes) / 64 * 64;
@@ -60,7 +62,8 @@ Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
   options.partition.parts = way.part_rows > 0;
   options.partition.forced_part_rows = way.part_rows;
   const Value loss(const_cast<Graph&>(graph), step.loss.id());
-  Program program = make_program(graph, {loss}, rows, {.threads = way.threads}, kUnlimited, options);
+  Program program =
+      make_program(graph, {loss}, rows, {.threads = way.threads}, kUnlimited, options);
 
   int64_t highest = 0;
   for (const Buffer& buffer : program.plan().buffers) {
@@ -77,7 +80,8 @@ Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
       const Tensor slot = program.tensor(Value(const_cast<Graph&>(graph), input));
       std::memcpy(slot.data, memory.blocks[input].data(), slot.bytes());
     }
-    program.run({.seed = 3, .epoch = 1, .position = static_cast<uint64_t>(repeat * rows)}, way.mode);
+    program.run({.seed = 3, .epoch = 1, .position = static_cast<uint64_t>(repeat * rows)},
+                way.mode);
   }
   outcome.loss = program.tensor(loss).as<float>()[0];
   for (const Value& variable : step.variables) {
@@ -91,7 +95,8 @@ void expect_near(const Outcome& a, const Outcome& b) {
   EXPECT_NEAR(a.loss, b.loss, 2e-4 * std::max(1.0f, std::abs(a.loss)));
   for (size_t i = 0; i < a.variables.size(); ++i) {
     for (size_t j = 0; j < a.variables[i].size(); ++j) {
-      ASSERT_NEAR(a.variables[i][j], b.variables[i][j], 2e-4 * std::max(1.0f, std::abs(a.variables[i][j])));
+      ASSERT_NEAR(a.variables[i][j], b.variables[i][j],
+                  2e-4 * std::max(1.0f, std::abs(a.variables[i][j])));
     }
   }
 }
@@ -114,7 +119,9 @@ TEST(RandomGraphs, EveryWayOfRunningGivesTheSameResult) {
     EXPECT_EQ(run(step, rows, {.fused = true}), plain) << "fused";
     const Outcome parts = run(step, rows, {.fused = true, .threads = 2, .part_rows = 3});
     expect_near(parts, plain);
-    EXPECT_EQ(run(step, rows, {.fused = true, .threads = 2, .part_rows = 3, .mode = Program::Mode::checked}), parts)
+    EXPECT_EQ(run(step, rows,
+                  {.fused = true, .threads = 2, .part_rows = 3, .mode = Program::Mode::checked}),
+              parts)
         << "checked, in parts";
     EXPECT_EQ(run(step, rows, {.fused = true, .threads = 2, .part_rows = 3}), parts) << "twice";
     if (::testing::Test::HasFailure()) return;

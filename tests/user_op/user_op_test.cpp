@@ -1,4 +1,5 @@
-// An op that stands outside snug/, through the public header alone: y = a * x + y0 with a of its own.
+// An op that stands outside snug/, through the public header alone: y = a * x + y0 with a of its
+// own.
 
 #include <gtest/gtest.h>
 #include <snug/op.h>
@@ -15,7 +16,8 @@ class Axpy final : public snug::Op {
 
   snug::Types infer(const snug::Types& in) const override {
     if (in[0] != in[1]) {
-      throw snug::ShapeError("axpy: {} and {} differ; they must be the same", in[0].text(), in[1].text());
+      throw snug::ShapeError("axpy: {} and {} differ; they must be the same", in[0].text(),
+                             in[1].text());
     }
     return {in[0]};
   }
@@ -54,12 +56,14 @@ snug::Value axpy(float a, snug::Value x, snug::Value y) { return x.graph().add<A
 
 TEST(UserOp, PassesEveryCheckOfOurOwn) {
   using snug::testing::Doubles;
-  snug::testing::check_op({.inputs = {{snug::DType::float32, {snug::kRows, 3}}, {snug::DType::float32, {snug::kRows, 3}}},
+  snug::testing::check_op({.inputs = {{snug::DType::float32, {snug::kRows, 3}},
+                                      {snug::DType::float32, {snug::kRows, 3}}},
                            .build = [](const snug::Values& in) { return axpy(2.5f, in[0], in[1]); },
                            .reference =
                                [](const std::vector<Doubles>& in) {
                                  Doubles y;
-                                 for (size_t i = 0; i < in[0].size(); ++i) y.push_back(2.5 * in[0][i] + in[1][i]);
+                                 for (size_t i = 0; i < in[0].size(); ++i)
+                                   y.push_back(2.5 * in[0][i] + in[1][i]);
                                  return y;
                                },
                            .result = {snug::kRows, 3}});
