@@ -66,6 +66,13 @@ TEST(BroadcastTo, RowsComeFromAnInputOfTheGraph) {
   }
 }
 
+TEST(BroadcastTo, AlongRowsFromRowsIsCoupled) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows}});
+  const Node& node = *ops::broadcast_to(x, {kRows, kRows}).producer();
+  EXPECT_EQ(node.op().rows(node.input_types()), Rows::coupled);
+}
+
 TEST(BroadcastTo, NamesWhatDoesNotFit) {
   Graph graph;
   const Value x = graph.input("x", {DType::float32, {2, 3}});

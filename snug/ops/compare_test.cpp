@@ -87,7 +87,7 @@ TEST(Compare, MatchesReference) {
 }
 
 TEST(Compare, LargeValuesOnTwoThreads) {
-  const ShapeCase large[] = {{{190, 180}, {190, 180}, {190, 180}}, {{190, 1}, {180}, {190, 180}}};
+  const ShapeCase large[] = {{{400, 300}, {400, 300}, {400, 300}}, {{400, 1}, {300}, {400, 300}}};
   check(
       ops::less, [](double a, double b) { return a < b; }, DType::float32, large);
 }

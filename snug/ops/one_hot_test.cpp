@@ -24,7 +24,7 @@ TEST(OneHot, SetsTheClass) {
                                            {{kRows}, {kRows, 3}},
                                            {{kRows, 2}, {kRows, 2, 3}},
                                            {{Extent(2, true)}, {Extent(2, true), 3}},
-                                           {{30000}, {30000, 3}}};
+                                           {{60000}, {60000, 3}}};
   for (const auto& [from, to] : cases) {
     SCOPED_TRACE(from.text());
     // Indices up to 4: some are outside the classes.

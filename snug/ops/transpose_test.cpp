@@ -56,6 +56,11 @@ TEST(Transpose, MovesRows) {
   check({kRows, 3}, {1, 0});
   check({kRows, 3, 4}, {1, 0, 2});
   check({3, kRows}, {1, 0});
+
+  Graph graph;
+  const Value square = graph.input("x", {DType::float32, {kRows, kRows}});
+  const Node& node = *ops::transpose(square, {1, 0}).producer();
+  EXPECT_EQ(node.op().rows(node.input_types()), Rows::coupled);
 }
 
 TEST(Transpose, TakesNegativeAxesAndDropsTheIdentity) {
