@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "snug/ops/commit_testing.h"
 #include "snug/ops/update.h"
 

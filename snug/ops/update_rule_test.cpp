@@ -74,7 +74,7 @@ TEST(UpdateRule, RestsWhereItSays) {
     }
     EXPECT_TRUE(!rule.rests_at_zero() || rests_at_zero);
     EXPECT_TRUE(!rule.rests() || rests);
-    if (rule.kind == Kind::adam && rule.epsilon > 0) EXPECT_FALSE(rests);
+    EXPECT_FALSE(rule.kind == Kind::adam && rests);
   }
 }
 
