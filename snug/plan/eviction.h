@@ -1,0 +1,76 @@
+// One round of dropping values: where the sequence is fullest, the cheapest gaps are emptied.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "snug/plan/timeline.h"
+
+namespace snug {
+
+struct EvictionSettings {
+  double span_power = 1;  // How much a long stretch above the limit counts against a short one.
+  double share = 0.25;    // Of the excess at the peak that one round removes.
+};
+
+// A gap is the time between two touches of a value, the second one a read. Emptying it means to
+// run, just before the read, the unit that makes the value, and whatever that needs and is not
+// there.
+class Eviction {
+ public:
+  // `price` is what a byte above the limit costs for one position, in ns.
+  Eviction(const Timeline& timeline, int64_t limit, EvictionSettings settings, double price);
+
+  // The sequence with some gaps at the peak emptied; nothing when no gap there can be.
+  std::optional<std::vector<int>> next();
+
+  // What was paid for each byte and position in this round: the price for the next one.
+  double price() const { return price_; }
+
+ private:
+  // What has to be done before a position to have a value there.
+  struct Chain {
+    std::vector<int> units;  // In the order in which they run.
+    std::vector<int> moved;  // Positions of later executions that these replace.
+    std::vector<int> held;   // Touches whose gaps must stay filled.
+    std::vector<int> kept;   // Values whose last copy lives on for this.
+    double cost = 0;         // Time, and the price of what lives longer.
+    double time = 0;
+  };
+  struct Gap {
+    int value, touch;  // It ends with this touch.
+    int64_t bytes;
+    double score;
+    Chain chain;
+  };
+
+  std::optional<Gap> gap_at_peak(int value, double best_score);
+  bool make(int value, int at, double most);
+  bool fetch(int value, int at, double most);
+  bool is_there(int value, int at);
+  void replace_later(int value, int at);
+  void shrink(const std::array<size_t, 4>& sizes);
+  bool is_free(const Gap& gap) const;
+  void commit(const Gap& gap);
+  std::vector<int> rewritten() const;
+  double lifetime_price(int value, int from, int to) const;
+  double area(int from, int to, int64_t bytes) const;
+
+  const Timeline& timeline_;
+  const UnitGraph& graph_;
+  int64_t limit_;
+  EvictionSettings settings_;
+  double price_;
+  std::vector<int> above_;             // Positions before p that are above the limit.
+  std::vector<double> excess_;         // Their bytes above it.
+  Chain chain_;                        // The one that is being worked out.
+  std::vector<char> runs_, lives_on_;  // By unit, by value: part of it.
+  int depth_ = 0;
+  std::vector<char> held_, emptied_;        // By touch.
+  std::vector<char> removed_;               // By position.
+  std::vector<std::vector<int>> inserted_;  // By position: the units that now run before it.
+};
+
+}  // namespace snug

@@ -1,0 +1,17 @@
+// Which values to drop and compute again so that a sequence fits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "snug/plan/timeline.h"
+
+namespace snug {
+
+// A sequence whose live bytes never exceed the limit, with as little computed again as could be
+// found; nothing when none was found, which is no proof that there is none. Deterministic.
+std::optional<std::vector<int>> recompute(const UnitGraph& graph, const std::vector<int>& sequence,
+                                          int64_t limit);
+
+}  // namespace snug
