@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace snug {
 
@@ -36,6 +37,13 @@ constexpr uint64_t mix_bits(uint64_t x) {
   x ^= x >> 32;
   x *= 0xD6E8FEB86659FD93u;
   return x ^ x >> 32;
+}
+
+// Of a place's name, for streams of its own. FNV-1a: the same on every machine, unlike std::hash.
+constexpr uint64_t hash_text(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
 }
 
 // A key from two words, such as a seed and a hash of the place where it is used.

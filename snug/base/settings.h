@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace snug {
@@ -21,6 +22,7 @@ enum class Family {
   activation,
   initializer,
   regularizer,
+  constraint,
   loss,
   metric,
   optimizer,
@@ -42,6 +44,12 @@ class SettingVisitor {
   virtual void visit(std::string_view name, std::optional<int64_t>& value) = 0;
   virtual void visit(std::string_view name, std::optional<double>& value) = 0;
   virtual void visit(std::string_view name, std::optional<std::vector<int64_t>>& value) = 0;
+  // Seen as a list that is empty where there is none, unless a visitor tells them apart.
+  virtual void visit(std::string_view name, std::optional<std::vector<double>>& value) {
+    std::vector<double> list = value.value_or(std::vector<double>());
+    visit(name, list);
+    value = list.empty() ? std::nullopt : std::optional(std::move(list));
+  }
   // Rows of numbers: the paddings of ZeroPadding2D, ((top, bottom), (left, right)).
   virtual void visit(std::string_view name, std::vector<std::vector<int64_t>>& value) = 0;
   // Another object with settings of its own, or null.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "snug/base/error.h"
+#include "snug/nn/network.h"
 #include "snug/ops/ops.h"
 
 namespace snug {
@@ -49,6 +50,10 @@ void LayerDefinition::ensure_built(const Types& in) {
   built_ = true;
 }
 
+std::string LayerDefinition::label() const {
+  return name.empty() ? snake_case(class_name()) : name;
+}
+
 VariablePtr LayerDefinition::add_weight(VariableSpec spec) {
   variables_.push_back(std::make_shared<Variable>(std::move(spec)));
   return variables_.back();
@@ -80,15 +85,30 @@ Symbols Layer::call(const Symbols& in) const {
 
 Values Layer::call(const Values& in) const { return call_layer(definition_, current_tracer(), in); }
 
-Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
+namespace {
+
+// What the layer's ops say about shapes gets the layer's name in front.
+Values build_and_call(const LayerPtr& layer, Tracer& tracer, const Values& in) {
   Types types;
   for (const Value& value : in) types.push_back(value.type());
+  try {
+    layer->ensure_built(types);
+    return layer->call(tracer, in);
+  } catch (const ShapeError& error) {
+    const std::string start = layer->label() + ": ", message = error.what();
+    if (message.starts_with(start) || !layer->sublayers().empty()) throw;
+    throw ShapeError("{}{}", start, message);
+  }
+}
+
+}  // namespace
+
+Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
   const Graph::Scope scope(tracer.graph(), scope_name(*layer));
   const bool first_use = std::ranges::none_of(tracer.variables(), [&](const auto& entry) {
     return std::ranges::count(layer->own_variables(), entry.first) > 0;
   });
-  layer->ensure_built(types);
-  Values out = layer->call(tracer, in);
+  Values out = build_and_call(layer, tracer, in);
   if (layer->passes_mask() && !in.empty()) {
     for (const Value& value : out) {
       if (!tracer.mask(value)) tracer.set_mask(value, tracer.mask(in[0]));

@@ -38,6 +38,9 @@ class LayerDefinition : public Configurable {
   bool is_built() const { return built_; }
   void ensure_built(const Types& in);
 
+  // For messages: the name, or Keras's word for the class.
+  std::string label() const;
+
   std::string name;  // As the user gave it; empty: the model chooses, as Keras does.
   std::string path;  // Within the model: set when the layer joins one.
   bool trainable = true;

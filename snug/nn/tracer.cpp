@@ -1,18 +1,8 @@
 #include "snug/nn/tracer.h"
 
-#include <functional>
+#include "snug/base/random.h"
 
 namespace snug {
-namespace {
-
-// FNV-1a: the same on every machine, unlike std::hash.
-uint64_t hash_of(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
-}  // namespace
 
 Value Tracer::value(const VariablePtr& variable) {
   const auto [entry, is_new] = value_of_.try_emplace(variable.get());
@@ -31,7 +21,7 @@ Value Tracer::rows() {
 
 uint64_t Tracer::next_stream() {
   const int call = calls_[graph_.scope()]++;
-  return hash_of(graph_.scope() + "#" + std::to_string(call));
+  return hash_text(graph_.scope() + "#" + std::to_string(call));
 }
 
 Value Tracer::mask(Value of) const {
