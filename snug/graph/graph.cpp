@@ -40,9 +40,10 @@ std::optional<Rows> Node::rows() const {
   const auto symbolic = [&](int value) { return graph_->type(value).shape.is_symbolic(); };
   if (std::ranges::none_of(in_, symbolic) && std::ranges::none_of(out_, symbolic))
     return std::nullopt;
-  // A stretch of rows is a stretch of memory only where rows stand outermost.
+  // A stretch of rows is a stretch of memory only where rows stand outermost, and nowhere else.
   const auto awkward = [&](int value) {
-    return symbolic(value) && !graph_->type(value).shape.has_rows();
+    const Shape& shape = graph_->type(value).shape;
+    return symbolic(value) && (!shape.has_rows() || shape.without(0).is_symbolic());
   };
   if (std::ranges::any_of(in_, awkward) || std::ranges::any_of(out_, awkward)) return Rows::coupled;
   return op_->rows(input_types());

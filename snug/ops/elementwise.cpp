@@ -39,10 +39,11 @@ void BroadcastReader::read(const float* operand, int64_t first, int64_t count,
                            float* block) const noexcept {
   int64_t index[Shape::kMaxRank];
   int64_t offset = 0;
-  for (int i = rank_ - 1, rest = 1; i >= 0; --i) {
-    index[i] = first / rest % extents_[i];
+  int64_t rest = first;
+  for (int i = rank_ - 1; i >= 0; --i) {
+    index[i] = rest % extents_[i];
+    rest /= extents_[i];
     offset += index[i] * strides_[i];
-    rest *= static_cast<int>(extents_[i]);
   }
   const int last = rank_ - 1;
   while (count > 0) {

@@ -52,6 +52,7 @@ struct Way {
   int threads = 1;
   int64_t part_rows = 0;
   Program::Mode mode = Program::Mode::plain;
+  int steps = 2;
 };
 
 Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
@@ -75,7 +76,7 @@ Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
   const ExactArena arena(program.arena_bytes());
   program.bind(arena.begin(), memory.outside);
   Outcome outcome;
-  for (int repeat = 0; repeat < 2; ++repeat) {
+  for (int repeat = 0; repeat < way.steps; ++repeat) {
     for (const int input : graph.of_source(Graph::Source::input)) {
       const Tensor slot = program.tensor(Value(const_cast<Graph&>(graph), input));
       std::memcpy(slot.data, memory.blocks[input].data(), slot.bytes());
@@ -83,7 +84,7 @@ Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
     program.run({.seed = 3, .epoch = 1, .position = static_cast<uint64_t>(repeat * rows)},
                 way.mode);
   }
-  outcome.loss = program.tensor(loss).as<float>()[0];
+  if (way.steps > 0) outcome.loss = program.tensor(loss).as<float>()[0];
   for (const Value& variable : step.variables) {
     const float* begin = static_cast<const float*>(memory.outside[variable.id()]);
     outcome.variables.emplace_back(begin, begin + variable.shape().size());
@@ -91,12 +92,19 @@ Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
   return outcome;
 }
 
-void expect_near(const Outcome& a, const Outcome& b) {
+// To rounding: a deep random graph amplifies it, so what counts is the size of the largest update.
+void expect_near(const Outcome& a, const Outcome& b, const Outcome& start) {
   EXPECT_NEAR(a.loss, b.loss, 2e-4 * std::max(1.0f, std::abs(a.loss)));
+  float largest = 0.1f;
   for (size_t i = 0; i < a.variables.size(); ++i) {
     for (size_t j = 0; j < a.variables[i].size(); ++j) {
-      ASSERT_NEAR(a.variables[i][j], b.variables[i][j],
-                  2e-4 * std::max(1.0f, std::abs(a.variables[i][j])));
+      largest = std::max(largest, std::abs(a.variables[i][j] - start.variables[i][j]));
+    }
+  }
+  for (size_t i = 0; i < a.variables.size(); ++i) {
+    for (size_t j = 0; j < a.variables[i].size(); ++j) {
+      ASSERT_NEAR(a.variables[i][j], b.variables[i][j], 1e-3 * largest)
+          << "largest update " << largest;
     }
   }
 }
@@ -118,7 +126,7 @@ TEST(RandomGraphs, EveryWayOfRunningGivesTheSameResult) {
     EXPECT_EQ(run(step, rows, {.mode = Program::Mode::checked}), plain) << "checked";
     EXPECT_EQ(run(step, rows, {.fused = true}), plain) << "fused";
     const Outcome parts = run(step, rows, {.fused = true, .threads = 2, .part_rows = 3});
-    expect_near(parts, plain);
+    expect_near(parts, plain, run(step, rows, {.steps = 0}));
     EXPECT_EQ(run(step, rows,
                   {.fused = true, .threads = 2, .part_rows = 3, .mode = Program::Mode::checked}),
               parts)
