@@ -8,6 +8,6 @@ namespace snug {
 // Throws Error on combinations that train without a word elsewhere and never learn: softmax on one
 // unit, a categorical crossentropy on one output, a crossentropy on values that are no
 // probabilities and not said to be logits.
-void lint(const Network& network, const CompileOptions& options);
+void lint(Network& network, const CompileOptions& options);
 
 }  // namespace snug
