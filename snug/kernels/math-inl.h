@@ -23,11 +23,22 @@ constexpr float kLeastNormal = std::numeric_limits<float>::min();
 constexpr float kLn2High = 0.693359375f;
 constexpr float kLn2Low = -2.12194440e-4f;
 
+// c[0] + c[1] x + ..., in pairs and pairs of pairs, so that the chain of dependent steps is short.
 template <int kCount>
 HWY_INLINE V polynomial(V x, const float (&c)[kCount]) {
-  V y = set(c[kCount - 1]);
-  for (int i = kCount - 2; i >= 0; --i) y = hn::MulAdd(y, x, set(c[i]));
-  return y;
+  constexpr int kPairs = (kCount + 1) / 2;
+  V terms[kPairs];
+  for (int i = 0; i < kPairs; ++i) {
+    const V low = set(c[2 * i]);
+    terms[i] = 2 * i + 1 < kCount ? hn::MulAdd(set(c[2 * i + 1]), x, low) : low;
+  }
+  for (int left = kPairs; left > 1; left = (left + 1) / 2) {
+    x = hn::Mul(x, x);
+    for (int i = 0; 2 * i < left; ++i) {
+      terms[i] = 2 * i + 1 < left ? hn::MulAdd(terms[2 * i + 1], x, terms[2 * i]) : terms[2 * i];
+    }
+  }
+  return terms[0];
 }
 
 // exp(x) = 2^n * (1 + m), |m| < 0.42. The low bits of n_bits hold n.

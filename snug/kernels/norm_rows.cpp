@@ -62,10 +62,11 @@ HWY_INLINE void forward_row(const LayerNorm& norm, const float* x, float* y, flo
   *rstd = 1.0f / std::sqrt(variance + norm.epsilon);
   if constexpr (kCentered) *mean = centre;
   const V r = set(*rstd);
-  for_row(n, [&](const auto& read, const auto& write, int64_t i) HWY_ATTR {
-    V v = scaled(read, hn::Mul(hn::Sub(read(x + i), m), r), norm.gamma, i);
-    if (kCentered && norm.beta) v = hn::Add(v, read(norm.beta + i));
-    write(v, y + i);
+  const float* gamma = norm.gamma;
+  const float* beta = kCentered ? norm.beta : nullptr;
+  for_row(n, [=](const auto& read, const auto& write, int64_t i) HWY_ATTR {
+    const V v = scaled(read, hn::Mul(hn::Sub(read(x + i), m), r), gamma, i);
+    write(beta ? hn::Add(v, read(beta + i)) : v, y + i);
   });
 }
 

@@ -159,8 +159,29 @@ void clear_images(const Pool& p, float* dx, int64_t images) {
   std::fill_n(dx, images * p.height * p.width * p.channels, 0.0f);
 }
 
+// Windows that do not overlap and leave nothing out: every pixel is written once.
+void max_backward_two_by_two(const Pool& p, const uint8_t* argument, const float* dy, float* dx,
+                             int64_t images) {
+  for_windows(p, images, [=](int64_t image, const Window& window, int64_t out) HWY_ATTR {
+    float* to = dx + image + window.origin;
+    for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
+      const VI places = load_places(argument + out + c, read.count);
+      const V g = read(dy + out + c);
+      for (int place = 0; place < 4; ++place) {
+        const auto wins = hn::RebindMask(d, hn::Eq(places, hn::Set(di, place)));
+        const int64_t at = place / 2 * window.row_stride + place % 2 * window.pixel_stride;
+        write(hn::IfThenElseZero(wins, g), to + at + c);
+      }
+    });
+  });
+}
+
 void max_backward(const Pool& p, const uint8_t* argument, const float* dy, float* dx,
                   int64_t images) {
+  if (is_two_by_two(p)) {
+    if (2 * p.out_height < p.height || 2 * p.out_width < p.width) clear_images(p, dx, images);
+    return max_backward_two_by_two(p, argument, dy, dx, images);
+  }
   clear_images(p, dx, images);
   for_windows(p, images, [=](int64_t image, const Window& window, int64_t out) HWY_ATTR {
     for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {

@@ -14,23 +14,27 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
 
-// A row is cut into groups of 16 blocks of the generator, which are drawn side by side. Word j of
-// block l of group g is element 64 g + 16 j + l: the words of neighbouring lanes are neighbours, on
-// every instruction set. (Dropout takes 16 bits an element, so its groups have 128 elements.)
+// A row is cut into groups of kBlocks blocks of the generator, which are drawn side by side. Word j
+// of block l of group g is element 4 kBlocks g + kBlocks j + l: the words of neighbouring lanes are
+// neighbours, on every instruction set. Dropout takes 16 bits an element, so that half h of the
+// words of 8 blocks is element 64 g + 8 h + l.
 constexpr int64_t kBlocks = 16;
+constexpr int64_t kDropBlocks = 8;
 
-// The four words of kLanes blocks, lane by lane.
-using Words = VU[4];
-
-// Draws the blocks of one row.
+// Draws the blocks of one row, as many at once as the tag W of unsigned words has lanes.
+template <class W>
 class Generator {
  public:
+  using Word = hn::Vec<W>;
+  using Words = Word[4];  // The four words of the blocks, lane by lane.
+  static constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(W()));
+
   explicit Generator(const RandomKey& key)
       : key_(philox_key(key.seed, key.stream)), epoch_(key.epoch), call_(key.call) {
     for (int i = 0; i < kPhiloxRounds; ++i) {
       for (int k = 0; k < 2; ++k) {
         const uint32_t word = key_[k] + static_cast<uint32_t>(i) * kPhiloxKeySteps[k];
-        std::fill_n(keys_[i][k], kLanes, word);
+        std::fill_n(keys_[i][k], kWidth, word);
       }
     }
   }
@@ -43,38 +47,40 @@ class Generator {
 #if HWY_TARGET == HWY_SCALAR
   HWY_INLINE void draw(uint32_t block, Words& words) const {
     const PhiloxCounter drawn = philox({block, low_, epoch_, last_}, key_);
-    for (int j = 0; j < 4; ++j) words[j] = hn::Set(du, drawn[j]);
+    for (int j = 0; j < 4; ++j) words[j] = hn::Set(W(), drawn[j]);
   }
 #else
   // Products of 32 bits come from the even lanes, so the blocks of even and of odd lanes are drawn
   // apart, each in the even lanes (what is in the odd ones does not matter), and merged at the end.
   HWY_INLINE void draw(uint32_t block, Words& words) const {
-    const VU low = hn::Set(du, low_), epoch = hn::Set(du, epoch_), last = hn::Set(du, last_);
-    Words even = {hn::Iota(du, block), low, epoch, last};
-    Words odd = {hn::Iota(du, block + 1), low, epoch, last};
+    const W w;
+    const Word low = hn::Set(w, low_), epoch = hn::Set(w, epoch_), last = hn::Set(w, last_);
+    Words even = {hn::Iota(w, block), low, epoch, last};
+    Words odd = {hn::Iota(w, block + 1), low, epoch, last};
     for (int i = 0; i < kPhiloxRounds; ++i) {
-      const VU key0 = hn::Load(du, keys_[i][0]), key1 = hn::Load(du, keys_[i][1]);
+      const Word key0 = hn::Load(w, keys_[i][0]), key1 = hn::Load(w, keys_[i][1]);
       round(key0, key1, even);
       round(key0, key1, odd);
     }
     for (int j = 0; j < 4; ++j) {
-      words[j] =
-          hn::OddEven(hn::BitCast(du, hn::ShiftLeft<32>(hn::BitCast(D64(), odd[j]))), even[j]);
+      const Word moved = hn::BitCast(w, hn::ShiftLeft<32>(hn::BitCast(Wide(), odd[j])));
+      words[j] = hn::OddEven(moved, even[j]);
     }
   }
 
  private:
-  using D64 = hn::Repartition<uint64_t, DU>;
+  using Wide = hn::Repartition<uint64_t, W>;
 
-  static HWY_INLINE void round(VU key0, VU key1, Words& c) {
-    const auto first = hn::MulEven(c[0], hn::Set(du, kPhiloxMultipliers[0]));
-    const auto second = hn::MulEven(c[2], hn::Set(du, kPhiloxMultipliers[1]));
-    const VU first_high = hn::BitCast(du, hn::ShiftRight<32>(first));
-    const VU second_high = hn::BitCast(du, hn::ShiftRight<32>(second));
+  static HWY_INLINE void round(Word key0, Word key1, Words& c) {
+    const W w;
+    const auto first = hn::MulEven(c[0], hn::Set(w, kPhiloxMultipliers[0]));
+    const auto second = hn::MulEven(c[2], hn::Set(w, kPhiloxMultipliers[1]));
+    const Word first_high = hn::BitCast(w, hn::ShiftRight<32>(first));
+    const Word second_high = hn::BitCast(w, hn::ShiftRight<32>(second));
     c[0] = hn::Xor(second_high, hn::Xor(c[1], key0));
     c[2] = hn::Xor(first_high, hn::Xor(c[3], key1));
-    c[1] = hn::BitCast(du, second);
-    c[3] = hn::BitCast(du, first);
+    c[1] = hn::BitCast(w, second);
+    c[3] = hn::BitCast(w, first);
   }
 #endif
 
@@ -82,26 +88,27 @@ class Generator {
   PhiloxKey key_;
   uint32_t epoch_, call_;
   uint32_t low_ = 0, last_ = 0;
-  HWY_ALIGN uint32_t keys_[kPhiloxRounds][2][kLanes];
+  HWY_ALIGN uint32_t keys_[kPhiloxRounds][2][kWidth];
 };
 
-// Calls make(words, values) for every kLanes blocks of every row, where values takes
-// kVectors vectors: those of elements kBlocks * k + lane for k = 0 .. kVectors - 1; then calls
-// put(offset, value, count) for each.
-template <int kVectors, class Make, class Put>
+using Words = Generator<DU>::Words;
+
+// Calls make(words, values), where values takes the four vectors of elements kBlocks * k + lane,
+// for all blocks of every row; then put(offset, value, count) for each vector.
+template <class Make, class Put>
 HWY_INLINE void for_draws(const RandomRows& where, const Make& make, const Put& put) {
-  constexpr int64_t kGroup = kBlocks * kVectors;
-  Generator generator(where.key);
+  constexpr int64_t kGroup = 4 * kBlocks;
+  Generator<DU> generator(where.key);
   for (int64_t r = 0; r < where.rows; ++r) {
     generator.begin_row(where.position + static_cast<uint64_t>(r));
     const int64_t row = r * where.columns;
     for (int64_t g = 0; g < where.columns; g += kGroup) {
       for (int64_t lane = 0; lane < std::min(kBlocks, where.columns - g); lane += kLanes) {
         Words words;
-        generator.draw(static_cast<uint32_t>(g / kGroup * kBlocks + lane), words);
-        VU values[kVectors];
+        generator.draw(static_cast<uint32_t>(g / 4 + lane), words);
+        VU values[4];
         make(words, values);
-        for (int k = 0; k < kVectors; ++k) {
+        for (int k = 0; k < 4; ++k) {
           const int64_t at = g + k * kBlocks + lane, count = where.columns - at;
           if (count <= 0) break;
           put(row + at, values[k], std::min(count, kLanes));
@@ -129,14 +136,14 @@ struct Identity {
 
 void uniform(const RandomRows& where, float low, float high, float* y) {
   const V start = set(low), step = set((high - low) * 0x1p-24f);
-  for_draws<4>(where, Identity(), [=](int64_t at, VU word, int64_t count) HWY_ATTR {
+  for_draws(where, Identity(), [=](int64_t at, VU word, int64_t count) HWY_ATTR {
     put_floats(hn::MulAdd(upper_bits(word), step, start), y + at, count);
   });
 }
 
 void integers(const RandomRows& where, int32_t low, int32_t high, int32_t* y) {
   const uint64_t range = static_cast<uint64_t>(int64_t{high} - low);
-  for_draws<4>(where, Identity(), [=](int64_t at, VU word, int64_t count) HWY_ATTR {
+  for_draws(where, Identity(), [=](int64_t at, VU word, int64_t count) HWY_ATTR {
     HWY_ALIGN uint32_t words[kLanes];
     hn::Store(word, du, words);
     for (int64_t i = 0; i < count; ++i) {
@@ -162,7 +169,7 @@ struct BoxMuller {
 
 void normal(const RandomRows& where, float mean, float deviation, float* y) {
   const V centre = set(mean), scale = set(deviation);
-  for_draws<4>(where, BoxMuller(), [=](int64_t at, VU value, int64_t count) HWY_ATTR {
+  for_draws(where, BoxMuller(), [=](int64_t at, VU value, int64_t count) HWY_ATTR {
     put_floats(hn::MulAdd(hn::BitCast(d, value), scale, centre), y + at, count);
   });
 }
@@ -181,46 +188,95 @@ HWY_INLINE V truncated(VU word) {
 
 void truncated_normal(const RandomRows& where, float mean, float deviation, float* y) {
   const V centre = set(mean), scale = set(deviation);
-  for_draws<4>(where, Identity(), [=](int64_t at, VU word, int64_t count) HWY_ATTR {
+  for_draws(where, Identity(), [=](int64_t at, VU word, int64_t count) HWY_ATTR {
     put_floats(hn::MulAdd(truncated(word), scale, centre), y + at, count);
   });
 }
 
-// The lower and the upper half of each word.
-struct Halves {
-  HWY_INLINE void operator()(const Words& words, VU (&values)[8]) const {
-    for (int j = 0; j < 4; ++j) {
-      values[2 * j] = hn::And(words[j], hn::Set(du, 0xffffu));
-      values[2 * j + 1] = hn::ShiftRight<16>(words[j]);
-    }
+// Dropout of one vector of 8 lanes or fewer.
+class Dropper {
+ public:
+  using F = hn::CappedTag<float, kDropBlocks>;
+  using I = hn::RebindToSigned<F>;
+  using W = hn::RebindToUnsigned<F>;
+  using Value = hn::Vec<F>;
+  static constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(F()));
+
+  explicit Dropper(float rate)
+      : threshold_(hn::Set(I(), static_cast<int32_t>(std::lround(double{rate} * 65536)))),
+        scale_(hn::Set(F(), static_cast<float>(1 / (1 - double{rate})))) {}
+
+  // `half` 0 is the lower one of each word; a half below the threshold drops its element.
+  HWY_INLINE Value kept(hn::Vec<W> word, int half, Value x) const {
+    const auto bits = half ? hn::ShiftRight<16>(word) : hn::And(word, hn::Set(W(), 0xffffu));
+    const auto drops = hn::Lt(hn::BitCast(I(), bits), threshold_);
+    return hn::IfThenZeroElse(hn::RebindMask(F(), drops), hn::Mul(x, scale_));
   }
+
+ private:
+  hn::Vec<I> threshold_;
+  Value scale_;
 };
 
-// All lanes of a whole vector at once: half below the threshold drops.
-HWY_INLINE V kept(VU half, VI threshold, V value) {
-  const auto drops = hn::Lt(hn::BitCast(di, half), threshold);
-  return hn::IfThenZeroElse(hn::RebindMask(d, drops), value);
-}
-
-HWY_INLINE int32_t drop_threshold(float rate) {
-  return static_cast<int32_t>(std::lround(double{rate} * 65536));
+// Calls whole(offset, word, half) or part(offset, word, half, count) for every vector.
+template <class Whole, class Part>
+HWY_INLINE void for_halves(const RandomRows& where, const Whole& whole, const Part& part) {
+  constexpr int64_t kGroup = 8 * kDropBlocks, kWidth = Dropper::kWidth;
+  Generator<Dropper::W> generator(where.key);
+  for (int64_t r = 0; r < where.rows; ++r) {
+    generator.begin_row(where.position + static_cast<uint64_t>(r));
+    const int64_t row = r * where.columns;
+    for (int64_t g = 0; g < where.columns; g += kGroup) {
+      const int64_t left = where.columns - g;
+      for (int64_t lane = 0; lane < std::min(kDropBlocks, left); lane += kWidth) {
+        Generator<Dropper::W>::Words words;
+        generator.draw(static_cast<uint32_t>(g / 8 + lane), words);
+        if (HWY_LIKELY(left >= kGroup)) {
+          for (int h = 0; h < 8; ++h) {
+            whole(row + g + h * kDropBlocks + lane, words[h / 2], h % 2);
+          }
+          continue;
+        }
+        for (int h = 0; h < 8; ++h) {
+          const int64_t at = h * kDropBlocks + lane;
+          if (at >= left) break;
+          part(row + g + at, words[h / 2], h % 2, std::min(kWidth, left - at));
+        }
+      }
+    }
+  }
 }
 
 void drop(const RandomRows& where, float rate, const float* x, float* y) {
-  const VI threshold = hn::Set(di, drop_threshold(rate));
-  const V scale = set(static_cast<float>(1 / (1 - double{rate})));
-  for_draws<8>(where, Halves(), [=](int64_t at, VU half, int64_t count) HWY_ATTR {
-    const V v = HWY_LIKELY(count == kLanes) ? load(x + at) : load_part(x + at, count);
-    put_floats(kept(half, threshold, hn::Mul(v, scale)), y + at, count);
-  });
+  const Dropper dropper(rate);
+  const Dropper::F f;
+  using Word = hn::Vec<Dropper::W>;
+  for_halves(
+      where,
+      [=](int64_t at, Word word, int half)
+          HWY_ATTR { hn::StoreU(dropper.kept(word, half, hn::LoadU(f, x + at)), f, y + at); },
+      [=](int64_t at, Word word, int half, int64_t count) HWY_ATTR {
+        HWY_ALIGN float part[Dropper::kWidth] = {};
+        std::copy_n(x + at, count, part);
+        hn::Store(dropper.kept(word, half, hn::Load(f, part)), f, part);
+        std::copy_n(part, count, y + at);
+      });
 }
 
 void drop_factors(const RandomRows& where, float rate, float* y) {
-  const VI threshold = hn::Set(di, drop_threshold(rate));
-  const V scale = set(static_cast<float>(1 / (1 - double{rate})));
-  for_draws<8>(where, Halves(), [=](int64_t at, VU half, int64_t count) HWY_ATTR {
-    put_floats(kept(half, threshold, scale), y + at, count);
-  });
+  const Dropper dropper(rate);
+  const Dropper::F f;
+  using Word = hn::Vec<Dropper::W>;
+  const auto one = hn::Set(f, 1.0f);
+  for_halves(
+      where,
+      [=](int64_t at, Word word, int half)
+          HWY_ATTR { hn::StoreU(dropper.kept(word, half, one), f, y + at); },
+      [=](int64_t at, Word word, int half, int64_t count) HWY_ATTR {
+        HWY_ALIGN float part[Dropper::kWidth];
+        hn::Store(dropper.kept(word, half, one), f, part);
+        std::copy_n(part, count, y + at);
+      });
 }
 
 }  // namespace snug::kernels::HWY_NAMESPACE

@@ -11,15 +11,16 @@ namespace {
 
 const RandomKey kKey = {.seed = 7, .stream = 0x1234567890abcdefu, .epoch = 3, .call = 2};
 
-// The word that element `e` of a row takes, `halves` to a word, by the layout of the contract.
-uint32_t word_of(uint64_t position, int64_t e, int halves, int& half) {
-  const int64_t group = 64 * halves, within = e % group;
-  const uint32_t block = static_cast<uint32_t>(e / group * 16 + within % 16);
+// The word that element `e` of a row takes when groups have `blocks` blocks and a word serves
+// `halves` elements.
+uint32_t word_of(uint64_t position, int64_t e, int64_t blocks, int halves, int& half) {
+  const int64_t group = 4 * halves * blocks, within = e % group;
+  const uint32_t block = static_cast<uint32_t>(e / group * blocks + within % blocks);
   const PhiloxCounter words = philox({block, static_cast<uint32_t>(position), kKey.epoch,
                                       kKey.call | static_cast<uint32_t>(position >> 32) << 16},
                                      philox_key(kKey.seed, kKey.stream));
-  half = static_cast<int>(within / 16) % halves;
-  return words[static_cast<size_t>(within / 16 / halves)];
+  half = static_cast<int>(within / blocks) % halves;
+  return words[static_cast<size_t>(within / blocks / halves)];
 }
 
 TEST(Random, UniformIsPhiloxElementByElement) {
@@ -30,7 +31,7 @@ TEST(Random, UniformIsPhiloxElementByElement) {
     for (int64_t i = 0; i < 3 * columns; ++i) {
       int half = 0;
       const uint64_t row = position + static_cast<uint64_t>(i / columns);
-      const uint32_t word = word_of(row, i % columns, 1, half);
+      const uint32_t word = word_of(row, i % columns, 16, 1, half);
       ASSERT_EQ(y[static_cast<size_t>(i)], static_cast<float>(word >> 8) * 0x1p-24f);
     }
     EXPECT_EQ(y.back(), 77.0f);
@@ -46,7 +47,8 @@ TEST(Random, DropoutIsPhiloxElementByElement) {
     dropout_mask(where, 0.25f, mask.data());
     for (int64_t i = 0; i < 4 * columns; ++i) {
       int half = 0;
-      const uint32_t word = word_of(99 + static_cast<uint64_t>(i / columns), i % columns, 2, half);
+      const uint32_t word =
+          word_of(99 + static_cast<uint64_t>(i / columns), i % columns, 8, 2, half);
       const bool keeps = (half == 0 ? word & 0xffff : word >> 16) >= 16384;
       const size_t k = static_cast<size_t>(i);
       ASSERT_EQ(mask[k], keeps ? 1 / 0.75f : 0.0f);

@@ -162,11 +162,18 @@ void log_softmax_gradient_rows(const float* y, const float* dy, float* dx, int64
   }
 }
 
+// The logarithms of kLanes rows are taken at once.
 void label_losses(const float* x, const int32_t* labels, float* loss, int64_t rows, int64_t n) {
-  for (int64_t r = 0; r < rows; ++r, x += n) {
-    const int32_t label = labels[r];
-    const LogSum row = row_log_sum(x, n);
-    loss[r] = label >= 0 && label < n ? (row.most - x[label]) + row.log_sum : kNaN;
+  for (int64_t begin = 0; begin < rows; begin += kLanes) {
+    const int64_t count = std::min(kLanes, rows - begin);
+    HWY_ALIGN float sums[kLanes] = {}, distances[kLanes] = {};
+    for (int64_t i = 0; i < count; ++i, x += n) {
+      const int32_t label = labels[begin + i];
+      const float most = row_max(x, n);
+      sums[i] = row_exp_sum<false>(x, most, nullptr, n);
+      distances[i] = label >= 0 && label < n ? most - x[label] : kNaN;
+    }
+    store_part(hn::Add(hn::Load(d, distances), log(hn::Load(d, sums))), loss + begin, count);
   }
 }
 
