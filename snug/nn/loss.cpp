@@ -2,6 +2,7 @@
 
 #include "snug/base/error.h"
 #include "snug/nn/layer.h"
+#include "snug/nn/loss_list.h"
 #include "snug/ops/ops.h"
 
 namespace snug {
@@ -25,6 +26,11 @@ Value spread(Value weights, const Shape& values) {
 }
 
 }  // namespace
+
+Loss::Loss(const char* name) : definition_(loss_by_word(name)) {}
+Loss::Loss(const std::string& name) : definition_(loss_by_word(name)) {}
+
+Loss make_loss(std::string_view name) { return Loss(loss_by_word(name)); }
 
 Tracer& Loss::current() { return current_tracer(); }
 

@@ -12,20 +12,21 @@ namespace snug {
 
 class LossDefinition : public Configurable {
  public:
-  // The type that targets must have beside predictions of this type, given the shape that the user's targets have
-  // without rows (Keras's rank fix: [] goes with [1] and back). Throws Error where they do not fit, naming both: targets
-  // are never broadcast against predictions.
+  // The type that targets must have beside predictions of this type, given the shape that the
+  // user's targets have without rows (Keras's rank fix: [] goes with [1] and back). Throws Error
+  // where they do not fit, naming both: targets are never broadcast against predictions.
   virtual Type target_type(const Type& predictions, const Shape& target_row) const = 0;
 
-  // One loss for each row and each further axis but the last: [rows, ...]. Where the tracer knows the logits of
-  // softmax or sigmoid predictions, they are used, as Keras on TensorFlow does.
+  // One loss for each row and each further axis but the last: [rows, ...]. Where the tracer knows
+  // the logits of softmax or sigmoid predictions, they are used, as Keras on TensorFlow does.
   virtual Value values(Tracer& tracer, Value targets, Value predictions) const = 0;
 
-  // The loss of the batch by `reduction`. `weights` (of the values' shape, or [rows]; may be empty) multiply the values;
-  // the divisor counts all rows of the logical batch (Tracer::rows), or is their sum for mean_with_sample_weight.
+  // The loss of the batch by `reduction`. `weights` (of the values' shape, or [rows]; may be empty)
+  // multiply the values; the divisor counts all rows of the logical batch (Tracer::rows), or is
+  // their sum for mean_with_sample_weight.
   Value reduced(Tracer& tracer, Value targets, Value predictions, Value weights) const;
 
-  std::string name;                                // Keras's: "mean_squared_error".
+  std::string name;                               // Keras's: "mean_squared_error".
   std::string reduction = "sum_over_batch_size";  // Or "sum", "mean", "mean_with_sample_weight".
 };
 using LossPtr = std::shared_ptr<LossDefinition>;
@@ -76,8 +77,9 @@ Loss SquaredHinge(std::string_view reduction = "sum_over_batch_size");
 Loss CategoricalHinge(std::string_view reduction = "sum_over_batch_size");
 Loss CosineSimilarity(std::string_view reduction = "sum_over_batch_size");
 
-// By Keras's words, class names or snake case. Throws Error that names the nearest right word. `predictions` resolves
-// "crossentropy" (compile's rule, keras.md 1.6) and may be left out otherwise.
+// By Keras's words, class names or snake case. Throws Error that names the nearest right word.
+// `predictions` resolves "crossentropy" (compile's rule, keras.md 1.6) and may be left out
+// otherwise.
 Loss make_loss(std::string_view name);
 
 }  // namespace snug

@@ -8,31 +8,13 @@
 #include "snug/base/error.h"
 #include "snug/nn/loss.h"
 #include "snug/nn/network.h"
+#include "snug/nn/target_types.h"
 #include "snug/ops/ops.h"
 
 namespace snug {
 namespace {
 
 constexpr float kEpsilon = 1e-7f;
-
-Shape row_of(const Type& type) { return type.shape.part(1, type.shape.rank()); }
-
-// Targets that match the predictions element by element, up to a trailing axis of one.
-Type same_as(const Type& predictions, const Shape& target_row, std::string_view loss) {
-  const Shape row = row_of(predictions);
-  Shape without_one = row, target_without_one = target_row;
-  if (row.rank() > 0 && row.extent(-1) == Extent(1)) without_one = row.without(-1);
-  if (target_row.rank() > 0 && target_row.extent(-1) == Extent(1))
-    target_without_one = target_row.without(-1);
-  if (target_row != row && without_one != target_without_one) {
-    throw Error(
-        "{}: a row of targets has the shape {}, a row of predictions {}; they must be the same "
-        "(targets are not "
-        "broadcast): change the units of the last layer, or the targets",
-        loss, target_row.text(), row.text());
-  }
-  return {DType::float32, predictions.shape};
-}
 
 Value last_mean(Value x) { return x.shape().rank() < 2 ? x : ops::mean(x, {.axes = {-1}}); }
 Value last_sum(Value x) { return ops::sum(x, {.axes = {-1}}); }
@@ -54,7 +36,7 @@ class PlainLoss final : public LossDefinition {
     visitor.visit("reduction", reduction);
   }
   Type target_type(const Type& predictions, const Shape& target_row) const override {
-    return same_as(predictions, target_row, name);
+    return matching_targets(predictions, target_row, name);
   }
   Value values(Tracer&, Value targets, Value predictions) const override {
     return terms_(targets, predictions);
@@ -75,7 +57,7 @@ class HuberLoss final : public LossDefinition {
     visitor.visit("delta", delta_);
   }
   Type target_type(const Type& predictions, const Shape& target_row) const override {
-    return same_as(predictions, target_row, name);
+    return matching_targets(predictions, target_row, name);
   }
   // e^2 / 2 up to delta, then delta |e| - delta^2 / 2.
   Value values(Tracer&, Value targets, Value predictions) const override {
@@ -107,7 +89,7 @@ class CrossentropyLoss : public LossDefinition {
     visitor.visit("label_smoothing", label_smoothing_);
   }
   Type target_type(const Type& predictions, const Shape& target_row) const override {
-    return same_as(predictions, target_row, name);
+    return matching_targets(predictions, target_row, name);
   }
 
  protected:
@@ -189,22 +171,7 @@ class SparseCategoricalCrossentropyLoss final : public LossDefinition {
   }
 
   Type target_type(const Type& predictions, const Shape& target_row) const override {
-    const Shape row = row_of(predictions);
-    if (row.rank() == 0) {
-      throw Error("{}: predictions of shape {} have no axis of classes", name,
-                  predictions.shape.text());
-    }
-    const Shape wanted = row.without(-1);
-    Shape with_one = wanted;
-    with_one.push_back(1);
-    if (target_row != wanted && target_row != with_one) {
-      throw Error(
-          "{}: a row of labels has the shape {}, a row of predictions {}; labels are whole numbers "
-          "of shape {} (for "
-          "one-hot rows use categorical_crossentropy)",
-          name, target_row.text(), row.text(), wanted.text());
-    }
-    return {DType::int32, predictions.shape.without(-1)};
+    return label_targets(predictions, target_row, name);
   }
 
   Value values(Tracer& tracer, Value labels, Value predictions) const override {
