@@ -99,7 +99,7 @@ HWY_EXPORT(to_int32);
 HWY_EXPORT(narrow_int64);
 
 void convert(const float* from, float* to, int64_t n) noexcept {
-  std::memmove(to, from, static_cast<size_t>(n) * sizeof(float));
+  if (n > 0) std::memmove(to, from, static_cast<size_t>(n) * sizeof(float));
 }
 void convert(const double* from, float* to, int64_t n) noexcept {
   HWY_DYNAMIC_DISPATCH(from_double)(from, to, n);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -47,6 +48,11 @@ inline void expect_close(float actual, double expected, double relative, double 
   } else {
     EXPECT_NEAR(actual, expected, std::abs(expected) * relative + absolute);
   }
+}
+
+// Whether the first `n` floats are the same bits, NaN included.
+inline bool same_bits(const Floats& a, const Floats& b, int64_t n) {
+  return n == 0 || std::memcmp(a.data(), b.data(), static_cast<size_t>(n) * sizeof(float)) == 0;
 }
 
 }  // namespace snug::kernels
