@@ -40,6 +40,15 @@ std::string scope_name(const LayerDefinition& layer) {
   return layer.name.empty() ? std::string(layer.class_name()) : layer.name;
 }
 
+// Weights are floats, but for Normalization's count.
+template <typename Body>
+void with_elements(const Tensor& tensor, const Body& body) {
+  if (tensor.dtype() == DType::int32)
+    body(tensor.as<int32_t>());
+  else
+    body(tensor.as<float>());
+}
+
 }  // namespace
 
 std::vector<Layer> LayerDefinition::sublayers() const { return {}; }
@@ -105,6 +114,7 @@ Values build_and_call(const LayerPtr& layer, Tracer& tracer, const Values& in) {
 
 Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
   const Graph::Scope scope(tracer.graph(), scope_name(*layer));
+  const Tracer::LayerScope layer_scope(tracer, layer->trainable);
   const bool first_use = std::ranges::none_of(tracer.variables(), [&](const auto& entry) {
     return std::ranges::count(layer->own_variables(), entry.first) > 0;
   });
@@ -117,7 +127,7 @@ Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
   // A penalty counts once, however often the layer is called.
   for (const VariablePtr& variable : layer->own_variables()) {
     const RegularizerPtr& regularizer = variable->spec().regularizer;
-    if (first_use && regularizer && layer->trainable) {
+    if (first_use && regularizer && tracer.trains()) {
       tracer.add_loss(regularizer->penalty(tracer.value(variable)));
     }
   }
@@ -145,8 +155,10 @@ Variables Layer::weights() const {
 std::vector<std::vector<float>> Layer::get_weights() const {
   std::vector<std::vector<float>> values;
   for (const VariablePtr& variable : weights()) {
-    const std::span<float> elements = variable->tensor().as<float>();
-    values.emplace_back(elements.begin(), elements.end());
+    values.emplace_back();
+    with_elements(variable->tensor(), [&](const auto elements) {
+      for (const auto element : elements) values.back().push_back(static_cast<float>(element));
+    });
   }
   return values;
 }
@@ -166,7 +178,10 @@ void Layer::set_weights(const std::vector<std::vector<float>>& values) const {
     }
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    std::ranges::copy(values[i], variables[i]->tensor().as<float>().begin());
+    with_elements(variables[i]->tensor(), [&](const auto elements) {
+      using Element = std::ranges::range_value_t<decltype(elements)>;
+      for (size_t k = 0; k < elements.size(); ++k) elements[k] = static_cast<Element>(values[i][k]);
+    });
   }
 }
 

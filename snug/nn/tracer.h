@@ -30,6 +30,23 @@ class Tracer {
   Graph& graph() const { return graph_; }
   bool training() const { return training_; }
 
+  // Whether the layer that is being called is trained: it and all layers around it are trainable.
+  bool trains() const { return frozen_ == 0; }
+  // Lives while a layer is called.
+  class LayerScope {
+   public:
+    LayerScope(Tracer& tracer, bool trainable) : tracer_(tracer), frozen_(trainable ? 0 : 1) {
+      tracer_.frozen_ += frozen_;
+    }
+    ~LayerScope() { tracer_.frozen_ -= frozen_; }
+    LayerScope(const LayerScope&) = delete;
+    LayerScope& operator=(const LayerScope&) = delete;
+
+   private:
+    Tracer& tracer_;
+    int frozen_;
+  };
+
   // The variable's value in this graph, always the same one.
   Value value(const VariablePtr& variable);
   // All variables that were asked for, in that order, with their values.
@@ -57,6 +74,7 @@ class Tracer {
  private:
   Graph& graph_;
   bool training_;
+  int frozen_ = 0;
   std::vector<std::pair<VariablePtr, Value>> variables_;
   std::unordered_map<const Variable*, Value> value_of_;
   std::unordered_map<std::string, int> calls_;
