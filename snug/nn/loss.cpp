@@ -14,15 +14,37 @@ std::vector<int> all_axes(const Shape& shape) {
   return axes;
 }
 
-// The elements of one row: what a mean over rows and further axes divides by, beside the rows.
-float row_size(const Shape& shape) { return static_cast<float>(shape.size_per_row()); }
+Value total_of(Value x) { return ops::sum(x, {.axes = all_axes(x.shape())}); }
 
-// Weights [rows] against values [rows, ...].
-Value spread(Value weights, const Shape& values) {
-  if (weights.shape() == values) return weights;
+// Weights or a mask [rows, ...] against values with more axes.
+Value spread(Value weights, int rank) {
+  if (weights.shape().rank() == rank) return weights;
   Shape shape = weights.shape();
-  while (shape.rank() < values.rank()) shape.push_back(1);
+  while (shape.rank() < rank) shape.push_back(1);
   return ops::reshape(weights, shape);
+}
+
+bool is_mean(std::string_view reduction) {
+  return reduction == "sum_over_batch_size" || reduction == "mean" ||
+         reduction == "mean_with_sample_weight";
+}
+
+void check_reduction(std::string_view loss, std::string_view reduction) {
+  if (reduction == "sum" || is_mean(reduction)) return;
+  throw Error(
+      "{}: the reduction \"{}\" gives no single number to train on; use sum_over_batch_size, sum, "
+      "mean or mean_with_sample_weight",
+      loss, reduction);
+}
+
+// As float32 0 and 1; empty where all values count.
+Value mask_of(Value of_predictions, Value of_losses) {
+  Value mask = of_losses;
+  if (of_predictions && of_losses)
+    mask = ops::logical_and(spread(of_predictions, of_losses.shape().rank()), of_losses);
+  else if (of_predictions)
+    mask = of_predictions;
+  return mask ? ops::cast(mask, DType::float32) : mask;
 }
 
 }  // namespace
@@ -36,32 +58,36 @@ Tracer& Loss::current() { return current_tracer(); }
 
 Value LossDefinition::reduced(Tracer& tracer, Value targets, Value predictions,
                               Value weights) const {
+  check_reduction(name, reduction);
   Value losses = values(tracer, targets, predictions);
   const Shape shape = losses.shape();
-  if (weights) {
-    if (weights.shape().rank() > shape.rank()) {
+  const int rank = shape.rank();
+  Value mask = mask_of(tracer.mask(predictions), counted(targets));
+  for (const Value& factor : {mask, weights}) {
+    if (factor && factor.shape().rank() > rank) {
       throw ShapeError("{}: weights of shape {} do not go with losses of shape {}", name,
-                       weights.shape().text(), shape.text());
+                       factor.shape().text(), shape.text());
     }
-    weights = spread(weights, shape);
-    losses = ops::multiply(losses, weights);
   }
-  const Value total = ops::sum(losses, {.axes = all_axes(shape)});
+  if (mask) mask = spread(mask, rank);
+  if (weights) weights = spread(weights, rank);
+  const Value factor = mask && weights ? ops::multiply(mask, weights) : mask ? mask : weights;
+  const Value total = total_of(factor ? ops::multiply(losses, factor) : losses);
   if (reduction == "sum") return total;
-  if (reduction == "mean_with_sample_weight" && weights) {
-    return ops::divide_no_nan(total, ops::sum(weights, {.axes = all_axes(weights.shape())}));
-  }
-  const bool known = reduction == "sum_over_batch_size" || reduction == "mean" ||
-                     reduction == "mean_with_sample_weight";
-  if (!known) {
-    throw Error(
-        "{}: the reduction \"{}\" gives no single number to train on; use sum_over_batch_size, "
-        "sum, mean or "
-        "mean_with_sample_weight",
-        name, reduction);
-  }
-  const Value mean = ops::divide(total, tracer.rows());
-  return row_size(shape) == 1 ? mean : ops::multiply_scalar(mean, 1 / row_size(shape));
+  if (reduction == "mean_with_sample_weight" && factor)
+    return ops::divide_no_nan(total, total_of(factor));
+  return mean(tracer, total, shape, mask);
+}
+
+// The divisor counts every value, or those that the mask lets through: a mask with axes of one
+// stands for as many values as these axes have.
+Value LossDefinition::mean(Tracer& tracer, Value total, const Shape& shape, Value mask) {
+  const auto per_row = static_cast<float>(shape.size_per_row());
+  const Value count = mask ? total_of(mask) : tracer.rows();
+  const Value mean = mask ? ops::divide_no_nan(total, count) : ops::divide(total, count);
+  const float per_count =
+      mask ? per_row / static_cast<float>(mask.shape().size_per_row()) : per_row;
+  return per_count == 1 ? mean : ops::multiply_scalar(mean, 1 / per_count);
 }
 
 }  // namespace snug

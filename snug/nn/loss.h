@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,13 +22,21 @@ class LossDefinition : public Configurable {
   // the logits of softmax or sigmoid predictions, they are used, as Keras on TensorFlow does.
   virtual Value values(Tracer& tracer, Value targets, Value predictions) const = 0;
 
+  // Which of the values count, as bools of their shape; empty: all. A value that does not count
+  // is 0 in the sum and left out of the mean.
+  virtual Value counted(Value /*targets*/) const { return {}; }
+
   // The loss of the batch by `reduction`. `weights` (of the values' shape, or [rows]; may be empty)
-  // multiply the values; the divisor counts all rows of the logical batch (Tracer::rows), or is
-  // their sum for mean_with_sample_weight.
+  // multiply the values. A mean divides by the number of values in all rows of the logical batch
+  // (Tracer::rows); where the predictions have a mask, or not all values count, by the number of
+  // those that do; mean_with_sample_weight by the sum of the weights.
   Value reduced(Tracer& tracer, Value targets, Value predictions, Value weights) const;
 
   std::string name;                               // Keras's: "mean_squared_error".
   std::string reduction = "sum_over_batch_size";  // Or "sum", "mean", "mean_with_sample_weight".
+
+ private:
+  static Value mean(Tracer& tracer, Value total, const Shape& shape, Value mask);
 };
 using LossPtr = std::shared_ptr<LossDefinition>;
 
@@ -70,6 +79,18 @@ Loss LogCosh(std::string_view reduction = "sum_over_batch_size");
 Loss BinaryCrossentropy(const CrossentropyOptions& options = {});
 Loss CategoricalCrossentropy(const CrossentropyOptions& options = {});
 Loss SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
+// Losses of what is predicted well already count less: times (1 - p)^gamma, p being what the right
+// class got.
+struct FocalOptions {
+  double alpha = 0.25;  // Binary: read with apply_class_balancing only.
+  double gamma = 2;
+  bool from_logits = false;
+  double label_smoothing = 0;
+  bool apply_class_balancing = false;  // Binary only: alpha weighs ones, 1 - alpha zeros.
+  std::string reduction = "sum_over_batch_size";
+};
+Loss BinaryFocalCrossentropy(const FocalOptions& options = {});
+Loss CategoricalFocalCrossentropy(const FocalOptions& options = {});
 Loss KLDivergence(std::string_view reduction = "sum_over_batch_size");
 Loss Poisson(std::string_view reduction = "sum_over_batch_size");
 Loss Hinge(std::string_view reduction = "sum_over_batch_size");
@@ -77,9 +98,11 @@ Loss SquaredHinge(std::string_view reduction = "sum_over_batch_size");
 Loss CategoricalHinge(std::string_view reduction = "sum_over_batch_size");
 Loss CosineSimilarity(std::string_view reduction = "sum_over_batch_size");
 
-// By Keras's words, class names or snake case. Throws Error that names the nearest right word.
-// `predictions` resolves "crossentropy" (compile's rule, keras.md 1.6) and may be left out
-// otherwise.
+// Binary, sparse or categorical by the shapes of predictions and targets, as "crossentropy" is for
+// Keras's compile (keras.md 1.6).
+Loss crossentropy_by_shape();
+
+// By Keras's words, class names or snake case; throws Error that names the nearest right word.
 Loss make_loss(std::string_view name);
 
 }  // namespace snug

@@ -25,6 +25,8 @@ const Entry<LossPtr> kLosses[] = {
     {"BinaryCrossentropy", [] { return BinaryCrossentropy().definition(); }},
     {"CategoricalCrossentropy", [] { return CategoricalCrossentropy().definition(); }},
     {"SparseCategoricalCrossentropy", [] { return SparseCategoricalCrossentropy().definition(); }},
+    {"BinaryFocalCrossentropy", [] { return BinaryFocalCrossentropy().definition(); }},
+    {"CategoricalFocalCrossentropy", [] { return CategoricalFocalCrossentropy().definition(); }},
     {"KLDivergence", [] { return KLDivergence().definition(); }},
     {"Poisson", [] { return Poisson().definition(); }},
     {"Hinge", [] { return Hinge().definition(); }},
@@ -60,6 +62,16 @@ const Entry<MetricPtr> kMetrics[] = {
     {"CategoricalCrossentropy", [] { return metrics::CategoricalCrossentropy().definition(); }},
     {"SparseCategoricalCrossentropy",
      [] { return metrics::SparseCategoricalCrossentropy().definition(); }},
+    {"TruePositives", [] { return metrics::TruePositives().definition(); }},
+    {"FalsePositives", [] { return metrics::FalsePositives().definition(); }},
+    {"TrueNegatives", [] { return metrics::TrueNegatives().definition(); }},
+    {"FalseNegatives", [] { return metrics::FalseNegatives().definition(); }},
+    {"Precision", [] { return metrics::Precision().definition(); }},
+    {"Recall", [] { return metrics::Recall().definition(); }},
+    {"AUC", [] { return metrics::AUC().definition(); }},
+    {"F1Score", [] { return metrics::F1Score().definition(); }},
+    {"R2Score", [] { return metrics::R2Score().definition(); }},
+    {"MeanIoU", [] { return metrics::MeanIoU(2).definition(); }},
 };
 
 struct ShortForm {
@@ -119,6 +131,8 @@ std::vector<std::string_view> loss_classes() { return classes(kLosses); }
 std::vector<std::string_view> metric_classes() { return classes(kMetrics); }
 
 LossPtr loss_by_word(std::string_view word) {
+  if (same_word(word, "crossentropy") || same_word(word, "ce"))
+    return crossentropy_by_shape().definition();
   return by_word<LossPtr>(kLosses, word, "loss", "crossentropy");
 }
 MetricPtr metric_by_word(std::string_view word) {

@@ -1,24 +1,18 @@
-// Keras's losses, each with its values before reduction (keras.md 4.2).
+// Keras's losses but the cross-entropies, each with its values before reduction (keras.md 4.2).
 
 #include <algorithm>
 #include <functional>
-#include <limits>
-#include <map>
+#include <vector>
 
-#include "snug/base/error.h"
 #include "snug/nn/loss.h"
+#include "snug/nn/loss_terms.h"
 #include "snug/nn/network.h"
 #include "snug/nn/target_types.h"
-#include "snug/ops/ops.h"
 
 namespace snug {
 namespace {
 
 constexpr float kEpsilon = 1e-7f;
-
-Value last_mean(Value x) { return x.shape().rank() < 2 ? x : ops::mean(x, {.axes = {-1}}); }
-Value last_sum(Value x) { return ops::sum(x, {.axes = {-1}}); }
-Value number(Value like, float value) { return ops::constant(like.graph(), {}, value); }
 
 // A loss that is the mean (or another function) of a term over the last axis, with no settings but
 // its reduction.
@@ -73,130 +67,6 @@ class HuberLoss final : public LossDefinition {
   double delta_;
 };
 
-class CrossentropyLoss : public LossDefinition {
- public:
-  explicit CrossentropyLoss(const CrossentropyOptions& options)
-      : from_logits_(options.from_logits), label_smoothing_(options.label_smoothing) {
-    reduction = options.reduction;
-    if (label_smoothing_ < 0 || label_smoothing_ > 1) {
-      throw Error("label_smoothing is {}; it must be from 0 to 1", label_smoothing_);
-    }
-  }
-  void settings(SettingVisitor& visitor) override {
-    visitor.visit("name", name);
-    visitor.visit("reduction", reduction);
-    visitor.visit("from_logits", from_logits_);
-    visitor.visit("label_smoothing", label_smoothing_);
-  }
-  Type target_type(const Type& predictions, const Shape& target_row) const override {
-    return matching_targets(predictions, target_row, name);
-  }
-
- protected:
-  // t (1 - s) + s / parts
-  Value smooth(Value targets, double parts) const {
-    if (label_smoothing_ == 0) return targets;
-    const auto keep = static_cast<float>(1 - label_smoothing_),
-               share = static_cast<float>(label_smoothing_ / parts);
-    return ops::add_scalar(ops::multiply_scalar(targets, keep), share);
-  }
-  // The logits, where they are known: given as such, or remembered by the activation.
-  Value logits(const Tracer& tracer, Value predictions, Logits::From from) const {
-    if (from_logits_) return predictions;
-    const std::optional<Logits> known = tracer.logits(predictions);
-    return known && known->from == from ? known->value : Value();
-  }
-
-  bool from_logits_;
-  double label_smoothing_;
-};
-
-class BinaryCrossentropyLoss final : public CrossentropyLoss {
- public:
-  explicit BinaryCrossentropyLoss(const CrossentropyOptions& options = {})
-      : CrossentropyLoss(options) {
-    name = "binary_crossentropy";
-  }
-  std::string_view class_name() const override { return "BinaryCrossentropy"; }
-  void settings(SettingVisitor& visitor) override {
-    CrossentropyLoss::settings(visitor);
-    visitor.visit("axis", axis_);
-  }
-  Value values(Tracer& tracer, Value targets, Value predictions) const override {
-    targets = smooth(targets, 2);
-    const Value x = logits(tracer, predictions, Logits::From::sigmoid);
-    return last_mean(x ? ops::sigmoid_cross_entropy(x, targets)
-                       : ops::binary_cross_entropy(predictions, targets));
-  }
-
- private:
-  int64_t axis_ = -1;
-};
-
-class CategoricalCrossentropyLoss final : public CrossentropyLoss {
- public:
-  explicit CategoricalCrossentropyLoss(const CrossentropyOptions& options = {})
-      : CrossentropyLoss(options) {
-    name = "categorical_crossentropy";
-  }
-  std::string_view class_name() const override { return "CategoricalCrossentropy"; }
-  void settings(SettingVisitor& visitor) override {
-    CrossentropyLoss::settings(visitor);
-    visitor.visit("axis", axis_);
-  }
-  Value values(Tracer& tracer, Value targets, Value predictions) const override {
-    targets = smooth(targets, static_cast<double>(predictions.shape()[-1]));
-    const Value x = logits(tracer, predictions, Logits::From::softmax);
-    return x ? ops::softmax_cross_entropy(x, targets) : ops::cross_entropy(predictions, targets);
-  }
-
- private:
-  int64_t axis_ = -1;
-};
-
-class SparseCategoricalCrossentropyLoss final : public LossDefinition {
- public:
-  explicit SparseCategoricalCrossentropyLoss(const SparseCrossentropyOptions& options = {})
-      : from_logits_(options.from_logits), ignore_class_(options.ignore_class) {
-    reduction = options.reduction;
-    name = "sparse_categorical_crossentropy";
-  }
-  std::string_view class_name() const override { return "SparseCategoricalCrossentropy"; }
-  void settings(SettingVisitor& visitor) override {
-    visitor.visit("name", name);
-    visitor.visit("reduction", reduction);
-    visitor.visit("from_logits", from_logits_);
-    visitor.visit("ignore_class", ignore_class_);
-    visitor.visit("axis", axis_);
-  }
-
-  Type target_type(const Type& predictions, const Shape& target_row) const override {
-    return label_targets(predictions, target_row, name);
-  }
-
-  Value values(Tracer& tracer, Value labels, Value predictions) const override {
-    Value valid;
-    if (ignore_class_) {
-      const Value ignored = ops::constant(labels.graph(), {}, static_cast<float>(*ignore_class_));
-      valid = ops::not_equal(ops::cast(labels, DType::float32), ignored);
-      labels = ops::cast(
-          ops::multiply(ops::cast(labels, DType::float32), ops::cast(valid, DType::float32)),
-          DType::int32);
-    }
-    Value x = from_logits_ ? predictions : Value();
-    const std::optional<Logits> known = tracer.logits(predictions);
-    if (!x && known && known->from == Logits::From::softmax) x = known->value;
-    const Value losses = x ? ops::sparse_softmax_cross_entropy(x, labels)
-                           : ops::sparse_cross_entropy(predictions, labels);
-    return valid ? ops::where(valid, losses, number(losses, 0)) : losses;
-  }
-
- private:
-  bool from_logits_;
-  std::optional<int64_t> ignore_class_;
-  int64_t axis_ = -1;
-};
-
 Value relative_error(Value t, Value p) {
   const Value size = ops::maximum(ops::abs(t), number(t, kEpsilon));
   return ops::multiply_scalar(last_mean(ops::abs(ops::divide(ops::subtract(t, p), size))), 100);
@@ -234,14 +104,11 @@ Value signs(Value t) {
   return ops::where(ops::greater(ops::broadcast_to(all, t.shape()), number(t, 0.5f)), turned, t);
 }
 
-Value hinge_terms(Value t, Value p) {
-  return ops::relu(ops::add_scalar(ops::negate(ops::multiply(signs(t), p)), 1));
-}
+Value hinge_terms(Value t, Value p) { return ops::relu(one_minus(ops::multiply(signs(t), p))); }
 
 Value categorical_hinge(Value t, Value p) {
   const Value right = last_sum(ops::multiply(t, p));
-  const Value wrong =
-      ops::max(ops::multiply(ops::add_scalar(ops::negate(t), 1), p), {.axes = {-1}});
+  const Value wrong = ops::max(ops::multiply(one_minus(t), p), {.axes = {-1}});
   return ops::relu(ops::add_scalar(ops::subtract(wrong, right), 1));
 }
 
@@ -309,16 +176,6 @@ Loss Huber(double delta, std::string_view reduction) {
   auto loss = std::make_shared<HuberLoss>(delta);
   loss->reduction = reduction;
   return Loss(std::move(loss));
-}
-
-Loss BinaryCrossentropy(const CrossentropyOptions& options) {
-  return Loss(std::make_shared<BinaryCrossentropyLoss>(options));
-}
-Loss CategoricalCrossentropy(const CrossentropyOptions& options) {
-  return Loss(std::make_shared<CategoricalCrossentropyLoss>(options));
-}
-Loss SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options) {
-  return Loss(std::make_shared<SparseCategoricalCrossentropyLoss>(options));
 }
 
 }  // namespace snug
