@@ -1,6 +1,7 @@
 // What may watch and steer a run. Keras's hooks.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,6 +16,7 @@ struct RunParameters {
   int epochs = 1;
   std::optional<int64_t> steps;  // Of an epoch, where it is known.
   int verbose = 1;
+  bool validates = false;  // Some epochs have val_ logs.
 };
 
 class Callback {
@@ -39,6 +41,9 @@ class Callback {
 
   // Whether on_train_batch_end reads its logs: computing them costs a look at every metric.
   virtual bool wants_batch_logs() const { return false; }
+
+  // What it will keep beside the model while training: the plan counts it.
+  virtual size_t held_bytes(const Model& /*model*/) const { return 0; }
 
   void set_model(Model& model) { model_ = &model; }
   void set_params(const RunParameters& params) { params_ = params; }

@@ -1,6 +1,7 @@
 #include "snug/train/compiled.h"
 
 #include <algorithm>
+#include <set>
 
 #include "snug/base/error.h"
 #include "snug/ops/ops.h"
@@ -33,6 +34,18 @@ class MeanOfBatches final : public MetricDefinition {
   Direction direction() const override { return Direction::down; }
 };
 
+// Keras's names in the logs: a second one of the same name is weighted_..., or numbered.
+std::string log_name(std::set<std::string>& taken, const std::string& prefix,
+                     const std::string& name, const std::string& if_taken) {
+  std::string base = prefix + name;
+  if (taken.contains(base)) base = prefix + if_taken + name;
+  std::string unique = base;
+  for (int number = 1; !taken.insert(unique).second; ++number) {
+    unique = base + "_" + std::to_string(number);
+  }
+  return unique;
+}
+
 }  // namespace
 
 MetricPtr mean_of_batches(std::string name) {
@@ -42,7 +55,7 @@ MetricPtr mean_of_batches(std::string name) {
 }
 
 Compiled::Compiled(const Network& network, CompileOptions options)
-    : network_(network), options_(std::move(options)) {
+    : network_(network), options_(std::move(options)), optimizer_state_(options_.optimizer) {
   const size_t outputs = network.output_calls().size(), losses = options_.loss.losses().size();
   if (losses > 1 && losses != outputs) {
     throw Error("compile: {} losses were given for {} outputs; give one, or one for each output",
@@ -56,7 +69,6 @@ Compiled::Compiled(const Network& network, CompileOptions options)
     throw Error("compile: output_metrics has {} lists for {} outputs; give one for each output",
                 options_.output_metrics.size(), outputs);
   }
-  options_.optimizer->check();
 }
 
 const Loss& Compiled::loss(size_t output) const {
@@ -77,18 +89,21 @@ Compiled::Phase& Compiled::phase(bool training, const std::vector<Shape>& target
   const Types predictions = network_.output_types();
   const std::vector<std::string> names = network_.output_names();
   const bool several = predictions.size() > 1;
+  std::set<std::string> taken;
   for (size_t i = 0; i < predictions.size(); ++i) {
     if (several) phase.output_losses.push_back(mean_of_batches(names[i] + "_loss"));
     OutputMetrics& metrics = phase.outputs.emplace_back();
-    const auto resolve = [&](const std::vector<Metric>& from, std::vector<MetricPtr>& to) {
+    const std::string prefix = several ? names[i] + "_" : "";
+    const auto resolve = [&](const std::vector<Metric>& from, std::vector<MetricPtr>& to,
+                             const char* if_taken) {
       for (const Metric& metric : from) {
         to.push_back(metric.resolve(predictions[i], target_rows[i]));
-        if (several) to.back()->name = names[i] + "_" + to.back()->name;
+        to.back()->name = log_name(taken, prefix, to.back()->name, if_taken);
       }
     };
-    resolve(options_.metrics, metrics.plain);
-    if (!options_.output_metrics.empty()) resolve(options_.output_metrics[i], metrics.plain);
-    resolve(options_.weighted_metrics, metrics.weighted);
+    resolve(options_.metrics, metrics.plain, "");
+    if (!options_.output_metrics.empty()) resolve(options_.output_metrics[i], metrics.plain, "");
+    resolve(options_.weighted_metrics, metrics.weighted, "weighted_");
   }
   return phase;
 }
@@ -119,22 +134,6 @@ std::map<std::string, double> Compiled::Phase::logs() const {
   std::map<std::string, double> logs;
   for (const MetricPtr& metric : all()) logs[metric->name] = metric->result();
   return logs;
-}
-
-const Variables& Compiled::slots(const OptimizerNodes& nodes) {
-  if (!slots_.empty()) return slots_;
-  for (const Slot& slot : nodes.slots) {
-    VariableSpec spec{.name = slot.name, .type = slot.type, .trainable = false};
-    if (slot.initial != 0) spec.initializer = constant(slot.initial);
-    slots_.push_back(std::make_shared<Variable>(std::move(spec)));
-    slots_.back()->set_path("optimizer/" + slot.name);
-  }
-  return slots_;
-}
-
-int64_t Compiled::iterations() const {
-  if (slots_.empty() || !slots_[0]->has_values()) return 0;
-  return slots_[0]->tensor().as<int64_t>()[0];
 }
 
 }  // namespace snug

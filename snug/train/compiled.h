@@ -7,6 +7,7 @@
 
 #include "snug/nn/network.h"
 #include "snug/train/compile.h"
+#include "snug/train/optimizer_state.h"
 
 namespace snug {
 
@@ -21,6 +22,8 @@ class Compiled {
   Compiled(const Network& network, CompileOptions options);
 
   const Optimizer& optimizer() const { return options_.optimizer; }
+  // Slots and count of the updates, from the first training step on; compile again to reset them.
+  const OptimizerState& optimizer_state() const { return optimizer_state_; }
   const Loss& loss(size_t output) const;
   double loss_weight(size_t output) const;
   bool has_loss() const { return !options_.loss.losses().empty(); }
@@ -40,17 +43,15 @@ class Compiled {
   };
   Phase& phase(bool training, const std::vector<Shape>& target_rows);
 
-  // The optimizer's slots for these weights, made on the first call; compile again to reset them.
-  const Variables& slots(const OptimizerNodes& nodes);
-  const Variables& slots() const { return slots_; }
+  const Variables& slots() const { return optimizer_state_.slots(); }
   // The number of updates so far, 0 before the first.
-  int64_t iterations() const;
+  int64_t iterations() const { return optimizer_state_.iterations(); }
 
  private:
   const Network& network_;
   CompileOptions options_;
   std::map<bool, Phase> phases_;
-  Variables slots_;
+  OptimizerState optimizer_state_;
 };
 
 // The mean of a scalar over batches, weighted by their rows: what Keras's `loss` in the logs is.

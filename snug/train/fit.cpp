@@ -102,11 +102,15 @@ void FitRun::plan_steps() {
                                   .class_weight = options_.class_weight});
   const Budget budget = make_budget(options_.memory);
   const Target target{.threads = options_.threads > 0 ? options_.threads : hardware_threads()};
-  RunnerOptions runner{.target = target, .budget_bytes = budget.for_step()};
+  int64_t held = 0;
+  for (const CallbackPtr& callback : callbacks_)
+    held += static_cast<int64_t>(callback->held_bytes(model_));
+  RunnerOptions runner{.target = target, .budget_bytes = budget.for_step() - held};
   StepGraph step =
       training_step(model_.network(), compiled, target_types(*data_, model_.network(), weighted));
   runner.borrow_inputs = training_->can_borrow(step);
   plan_ = {.batch_size = batch_size_,
+           .callback_bytes = held,
            .process_bytes = budget.process_bytes,
            .reserve_bytes = budget.reserve_bytes,
            .budget_bytes = budget.bytes};
@@ -167,8 +171,10 @@ History FitRun::run() {
   Progress progress(options_.verbose, options_.epochs, steps_of_epoch());
   for (const CallbackPtr& callback : callbacks_) {
     callback->set_model(model_);
-    callback->set_params(
-        {.epochs = options_.epochs, .steps = steps_of_epoch(), .verbose = options_.verbose});
+    callback->set_params({.epochs = options_.epochs,
+                          .steps = steps_of_epoch(),
+                          .verbose = options_.verbose,
+                          .validates = validation_.has_value()});
   }
   model_.stop_training = false;
   Logs logs;
@@ -180,8 +186,9 @@ History FitRun::run() {
     for (const CallbackPtr& callback : callbacks_) callback->on_epoch_begin(epoch);
     run_epoch(epoch, logs, progress);
     if (validates_after(epoch)) validate_epoch(logs);
-    progress.end_epoch(logs);
     for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch, logs);
+    // After the callbacks, as in Keras: the line shows what they added.
+    progress.end_epoch(logs);
     history.add(epoch, logs);
   }
   finish();
@@ -227,7 +234,7 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
 }
 
 void FitRun::train_batch(const Stager::Batch& batch) {
-  feed_learning_rate(plan_.training->step(), *batch.program, model_.compiled());
+  feed_learning_rates(plan_.training->step(), *batch.program);
   batch.program->compute(batch.info);
   batch.program->commit(batch.info);
 }
@@ -257,22 +264,11 @@ void FitRun::validate_epoch(Logs& logs) {
 }
 
 // With averages kept, the model ends with them, as in Keras.
-void FitRun::finish() {
-  const OptimizerNodes& nodes = plan_.training->step().optimizer;
-  std::vector<Tensor> averages, weights;
-  const Variables& slots = model_.compiled().slots();
-  const Variables trained = model_.trainable_variables();
-  for (size_t i = 0; i < nodes.slots.size(); ++i) {
-    if (nodes.slots[i].role != Slot::Role::average) continue;
-    averages.push_back(slots[i]->tensor());
-    weights.push_back(trained[nodes.slots[i].weight]->tensor());
-  }
-  if (!averages.empty()) OptimizerDefinition::finalize(averages, weights);
-}
+void FitRun::finish() { model_.compiled().optimizer_state().finalize(); }
 
-void feed_learning_rate(const StepGraph& step, Program& program, const Compiled& compiled) {
-  const Tensor slot = program.tensor(step.optimizer.learning_rate);
-  slot.as<float>()[0] = compiled.optimizer()->learning_rate_at(compiled.iterations());
+void feed_learning_rates(const StepGraph& step, Program& program) {
+  for (const StepUpdate& update : step.updates)
+    program.tensor(update.nodes.learning_rate).as<float>()[0] = update.state.learning_rate();
 }
 
 }  // namespace snug

@@ -60,7 +60,7 @@ TargetTypes target_types(const Source& data, const Network& network, bool weight
 // it. Throws Error that names the field and both shapes.
 void fit_network_to(Network& network, const Source& data);
 
-// The learning rate of the next update, into its slot.
-void feed_learning_rate(const StepGraph& step, Program& program, const Compiled& compiled);
+// The learning rates of the step's next updates, into their slots.
+void feed_learning_rates(const StepGraph& step, Program& program);
 
 }  // namespace snug

@@ -16,6 +16,7 @@ std::string FitPlan::text() const {
   line("weights", weight_bytes);
   line("optimizer", slot_bytes);
   line("metrics", metric_bytes);
+  if (callback_bytes > 0) line("callbacks", callback_bytes);
   line("arena (activations, gradients, data)", arena_bytes);
   line("total", total_bytes());
   if (budget_bytes > 0) line("budget", budget_bytes);

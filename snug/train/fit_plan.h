@@ -18,14 +18,16 @@ struct FitPlan {
   int64_t weight_bytes = 0;  // Of the model.
   int64_t slot_bytes = 0;    // Of the optimizer.
   int64_t metric_bytes = 0;
-  int64_t arena_bytes = 0;    // Activations, gradients, scratch, data slots.
-  int64_t process_bytes = 0;  // Resident before anything of this fit was allocated, code included.
+  int64_t callback_bytes = 0;  // What callbacks keep: the best weights.
+  int64_t arena_bytes = 0;     // Activations, gradients, scratch, data slots.
+  int64_t process_bytes = 0;   // Resident before anything of this fit was allocated, code included.
   int64_t reserve_bytes =
       0;  // For what the process adds while it runs: compiled kernels, stacks, library pages.
   int64_t budget_bytes = 0;
 
   int64_t total_bytes() const {
-    return weight_bytes + slot_bytes + metric_bytes + arena_bytes + process_bytes + reserve_bytes;
+    return weight_bytes + slot_bytes + metric_bytes + callback_bytes + arena_bytes + process_bytes +
+           reserve_bytes;
   }
   // The table: bytes by kind, the peak, the largest values.
   std::string text() const;

@@ -13,6 +13,7 @@ Runner::Runner(StepGraph step, const std::vector<int64_t>& rows, const RunnerOpt
   if (options.fuse) fused_ = snug::fuse(*step_.graph, results);
   const Graph& graph = fused_ ? *fused_ : *step_.graph;
   InstantiateOptions instantiate;
+  instantiate.keep_all = options.keep_all;
   if (options.borrow_inputs) {
     instantiate.borrowed = step_.inputs;
     instantiate.borrowed.insert(instantiate.borrowed.end(), step_.targets.begin(),

@@ -14,6 +14,7 @@ namespace snug {
 struct RunnerOptions {
   Target target;
   bool fuse = true;
+  bool keep_all = false;  // See InstantiateOptions.
   // Inputs and targets come from the caller's memory where it has them just so: no slots for them
   // in the arena.
   bool borrow_inputs = false;

@@ -1,22 +1,18 @@
 #include "snug/train/step_graph.h"
 
-#include "snug/autodiff/gradients.h"
 #include "snug/base/error.h"
 #include "snug/ops/ops.h"
+#include "snug/train/gradient_tape.h"
 
 namespace snug {
 namespace {
 
-StepGraph begin_step(Network& network, bool training) {
-  StepGraph step;
-  step.graph = std::make_unique<Graph>();
-  step.tracer = std::make_unique<Tracer>(*step.graph, training);
+void add_forward(StepGraph& step, Network& network) {
   const Types types = network.input_types();
   const std::vector<std::string> names = network.input_names();
   for (size_t i = 0; i < types.size(); ++i)
     step.inputs.push_back(step.graph->input(names[i], types[i]));
   step.predictions = network.call(*step.tracer, step.inputs);
-  return step;
 }
 
 void add_targets(StepGraph& step, const Network& network, const Compiled& compiled,
@@ -65,25 +61,15 @@ void add_losses(StepGraph& step, Compiled& compiled, const TargetTypes& targets,
   }
 }
 
-void add_update(StepGraph& step, Network& network, Compiled& compiled) {
-  const Graph::Scope scope(*step.graph, "optimizer");
-  Values weights;
-  for (const VariablePtr& variable : Layer(LayerPtr(LayerPtr(), &network)).trainable_weights()) {
-    weights.push_back(step.tracer->value(variable));
-  }
-  if (weights.empty())
+void add_update(const StepGraph& step, Network& network, const Compiled& compiled) {
+  const Variables variables = Layer(LayerPtr(LayerPtr(), &network)).trainable_weights();
+  if (variables.empty())
     throw Error(
         "fit: the model has no trainable weights; set `trainable` on a layer that has some");
-  const Values gradients = snug::gradients(step.loss, weights);
-  step.optimizer = compiled.optimizer()->apply_gradients(gradients, weights);
-  const Variables& slots = compiled.slots(step.optimizer);
-  for (size_t i = 0; i < slots.size(); ++i)
-    step.variables.emplace_back(slots[i], step.optimizer.variables[i]);
-}
-
-void end_step(StepGraph& step) {
-  step.variables.insert(step.variables.begin(), step.tracer->variables().begin(),
-                        step.tracer->variables().end());
+  const OptimizerState& state = compiled.optimizer_state();
+  if (!state.variables().empty() && state.variables() != variables)
+    throw Error("fit: which weights are trained was changed after compile; call compile again");
+  state.apply_gradients(GradientTape().gradient(step.loss, variables), variables);
 }
 
 }  // namespace
@@ -94,27 +80,40 @@ Values StepGraph::results() const {
   return all;
 }
 
-StepGraph training_step(Network& network, Compiled& compiled, const TargetTypes& targets) {
-  StepGraph step = begin_step(network, /*training=*/true);
-  add_targets(step, network, compiled, targets);
-  add_losses(step, compiled, targets, /*training=*/true);
-  add_update(step, network, compiled);
-  end_step(step);
+StepGraph record_step(bool training, const std::function<void(StepGraph&)>& body) {
+  StepGraph step;
+  step.graph = std::make_unique<Graph>();
+  step.tracer = std::make_unique<Tracer>(*step.graph, training);
+  const TracerScope traces(*step.tracer);
+  const UpdateScope collects(step.updates);
+  body(step);
+  step.variables = step.tracer->variables();
+  for (const StepUpdate& update : step.updates) {
+    for (size_t i = 0; i < update.nodes.variables.size(); ++i)
+      step.variables.emplace_back(update.state.slots()[i], update.nodes.variables[i]);
+  }
   return step;
+}
+
+StepGraph training_step(Network& network, Compiled& compiled, const TargetTypes& targets) {
+  return record_step(/*training=*/true, [&](StepGraph& step) {
+    add_forward(step, network);
+    add_targets(step, network, compiled, targets);
+    add_losses(step, compiled, targets, /*training=*/true);
+    add_update(step, network, compiled);
+  });
 }
 
 StepGraph evaluation_step(Network& network, Compiled& compiled, const TargetTypes& targets) {
-  StepGraph step = begin_step(network, /*training=*/false);
-  add_targets(step, network, compiled, targets);
-  add_losses(step, compiled, targets, /*training=*/false);
-  end_step(step);
-  return step;
+  return record_step(/*training=*/false, [&](StepGraph& step) {
+    add_forward(step, network);
+    add_targets(step, network, compiled, targets);
+    add_losses(step, compiled, targets, /*training=*/false);
+  });
 }
 
 StepGraph prediction_step(Network& network) {
-  StepGraph step = begin_step(network, /*training=*/false);
-  end_step(step);
-  return step;
+  return record_step(/*training=*/false, [&](StepGraph& step) { add_forward(step, network); });
 }
 
 }  // namespace snug

@@ -1,6 +1,7 @@
 // A compiled model's step as a graph: for training, evaluation or prediction.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -22,14 +23,18 @@ struct StepGraph {
   Values inputs, targets;
   Value weights;  // float32 [rows]; empty where there are none.
   Values predictions;
-  Value loss;  // The batch's total, a scalar; empty in prediction.
-  OptimizerNodes optimizer;
+  Value loss;                       // The batch's total, a scalar; empty in prediction.
+  std::vector<StepUpdate> updates;  // One for each apply_gradients.
   // Every variable of the graph with its memory's owner: weights, slots, metrics.
   std::vector<std::pair<VariablePtr, Value>> variables;
 
   // What the caller reads after a step.
   Values results() const;
 };
+
+// Opens a trace, calls `body` in it and gathers the variables and updates that it asked for. All
+// steps are made here: fit's, evaluate's, predict's, and those that users trace.
+StepGraph record_step(bool training, const std::function<void(StepGraph&)>& body);
 
 // Forward, losses, gradients, update, metrics.
 StepGraph training_step(Network& network, Compiled& compiled, const TargetTypes& targets);

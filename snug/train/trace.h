@@ -3,79 +3,109 @@
 
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
-#include "snug/nn/layer.h"
-#include "snug/optim/optimizer.h"
+#include "snug/data/arrays.h"
 #include "snug/tensor/arena.h"
+#include "snug/train/gradient_tape.h"
 #include "snug/train/runner.h"
 
 namespace snug {
 
-// Inside a trace: asks for gradients of what was computed so far.
-class GradientTape {
- public:
-  // The gradient of the sum of `y`'s elements with respect to each variable; an empty Value where y
-  // does not depend on it.
-  Values gradient(Value y, const Variables& variables) const;
+struct TraceSpec {
+  Types inputs, targets;  // With rows outermost: {DType::float32, {kRows, 28, 28}}.
+  int64_t batch_size = 32;
+  int64_t last_batch_size = 0;  // Of batches with fewer rows; 0: there are none.
 };
 
-// The values that stand for variables in the graph that is being traced.
-Values traced(const Variables& variables);
-
-// Inside a trace: adds the update. The optimizer's slots live as long as the state does; give the
-// same one to every step that shares them.
-class OptimizerState {
+// Memory that several steps run in, one at a time; it is as large as the largest of them needs.
+class StepArena {
  public:
-  explicit OptimizerState(Optimizer optimizer) : optimizer_(std::move(optimizer)) {}
-  void apply_gradients(const Values& gradients, const Variables& variables);
-  int64_t iterations() const;
-  const Optimizer& optimizer() const { return optimizer_; }
-  const Variables& slots() const { return slots_; }
+  void reserve(size_t bytes);
+  std::byte* data() const { return arena_.data(); }
+  size_t bytes() const { return arena_.bytes(); }
 
  private:
-  friend class Step;
-  Optimizer optimizer_;
-  Variables slots_;
-  OptimizerNodes nodes_;
-};
-
-struct TraceSpec {
-  Types inputs, targets;  // With rows outermost.
-  int64_t batch_size = 32;
+  Arena arena_;
 };
 
 struct TraceOptions {
+  // Every byte that the step adds stays within it. 0: what the machine leaves.
   int64_t memory = 0;
-  int threads = 0;
-  uint64_t seed = 0;
+  int threads = 0;    // 0: all cores.
+  uint64_t seed = 0;  // Of weights that have no values yet, and of random draws.
   bool training = true;
+  std::shared_ptr<StepArena> arena;  // Another step's, to share it; null: one of its own.
+  // Every value keeps its memory until the step ends: for each_node.
+  bool keep_all = false;
+};
+
+// A batch in the caller's memory.
+struct Batch {
+  std::vector<Array> x, y;
 };
 
 class Step {
  public:
-  using Function = std::function<Value(const Values& x, const Values& y)>;
+  using Function = std::function<Values(const Values& x, const Values& y)>;
+
+  // Calls `function` once, plans what it computes and gives variables without values their first
+  // ones. All updates take effect when a run ends: what a run computes, it computes with the
+  // variables as they were. Throws BudgetError before anything is allocated when it does not fit.
   Step(const TraceSpec& spec, const TraceOptions& options, const Function& function);
 
-  // Fill these, then run. The result is what the function returned.
-  Tensor input(int i) const;
-  Tensor target(int i) const;
-  float run();
+  // Stages the batch, cast and checked, and runs. Returns the first value that the function
+  // returned, or the mean of its elements. Throws Error when the batch does not fit the spec,
+  // DataError for a number that cannot be trained on.
+  float operator()(const Batch& batch);
+
+  // The same in two parts: fill these, then run.
+  Tensor input(int i) { return slot(step().inputs[i]); }
+  Tensor target(int i) { return slot(step().targets[i]); }
+  float run() { return run(spec_.batch_size); }
+
+  // What the function returned, after a run, until another step of the same arena runs.
+  Tensor result(int i) const;
+  int result_count() const { return static_cast<int>(runner_->step().predictions.size()); }
+
+  // Runs node by node and calls `visit` after each; tensor() reads any value by then computed.
+  // Needs keep_all.
+  void each_node(const Batch& batch, const std::function<void(const Node&)>& visit);
+  Tensor tensor(Value value) const { return program_->tensor(value); }
+
+  // Random draws depend on the seed, the epoch and the rows of this epoch so far.
+  void begin_epoch(uint64_t epoch);
+
+  const std::shared_ptr<StepArena>& arena() const { return arena_; }
   const Program& program() const { return runner_->program(spec_.batch_size); }
+  StepGraph& step() const { return runner_->step(); }
 
  private:
+  void bind();
+  Tensor slot(Value value);
+  int64_t stage_batch(const Batch& batch);
+  void begin_run(int64_t rows);
+  float run(int64_t rows);
+
   TraceSpec spec_;
-  TraceOptions options_;
-  std::vector<OptimizerState*> optimizers_;
   std::unique_ptr<Runner> runner_;
-  Value result_;
-  Arena arena_;
+  std::shared_ptr<StepArena> arena_;
+  std::byte* bound_to_ = nullptr;
+  Program* program_ = nullptr;  // Of the last run.
   StepInfo info_;
 };
 
-inline Step trace(const TraceSpec& spec, const TraceOptions& options,
-                  const Step::Function& function) {
-  return Step(spec, options, function);
+// The function gives a Value or Values.
+template <typename Function>
+Step trace(const TraceSpec& spec, const TraceOptions& options, const Function& function) {
+  using Result = std::invoke_result_t<Function, const Values&, const Values&>;
+  if constexpr (std::is_same_v<Result, Value>) {
+    return Step(spec, options,
+                [&](const Values& x, const Values& y) { return Values{function(x, y)}; });
+  } else {
+    return Step(spec, options, function);
+  }
 }
 
 }  // namespace snug

@@ -1,0 +1,18 @@
+// The callbacks that run files can name, for the list of them.
+#pragma once
+
+#include <memory>
+
+#include "snug/train/callbacks.h"
+
+namespace snug {
+
+std::shared_ptr<CallbackDefinition> make_early_stopping(const EarlyStoppingOptions& options);
+std::shared_ptr<CallbackDefinition> make_reduce_lr_on_plateau(
+    const ReduceLROnPlateauOptions& options);
+std::shared_ptr<CallbackDefinition> make_csv_logger(const Path& filename,
+                                                    const CSVLoggerOptions& options,
+                                                    FileSystem& files);
+std::shared_ptr<CallbackDefinition> make_terminate_on_nan(const TerminateOnNaNOptions& options);
+
+}  // namespace snug

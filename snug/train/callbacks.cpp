@@ -1,0 +1,36 @@
+#include "snug/train/callbacks.h"
+
+#include <vector>
+
+#include "snug/base/error.h"
+#include "snug/base/nearest_word.h"
+#include "snug/train/callback_definitions.h"
+
+namespace snug {
+namespace {
+
+struct Entry {
+  std::string_view class_name;
+  std::shared_ptr<CallbackDefinition> (*make)();
+};
+
+constexpr Entry kCallbacks[] = {
+    {"CSVLogger", [] { return make_csv_logger("", {}, real_files()); }},
+    {"EarlyStopping", [] { return make_early_stopping({}); }},
+    {"ReduceLROnPlateau", [] { return make_reduce_lr_on_plateau({}); }},
+    {"TerminateOnNaN", [] { return make_terminate_on_nan({}); }},
+};
+
+}  // namespace
+
+std::shared_ptr<CallbackDefinition> make_callback(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kCallbacks) {
+    if (same_word(entry.class_name, name)) return entry.make();
+    names.push_back(entry.class_name);
+  }
+  throw Error("callbacks: there is no \"{}\"; there are {}; did you mean {}?", name,
+              fmt::join(names, ", "), nearest_word(name, names));
+}
+
+}  // namespace snug

@@ -1,0 +1,90 @@
+// Keras's callbacks, by their Keras names and with Keras's defaults (keras.md 1.7). Each throws
+// Error when its settings make no sense: at once, or, where a reader fills them in later, when
+// training begins.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "snug/base/file.h"
+#include "snug/base/settings.h"
+#include "snug/train/callback.h"
+
+namespace snug {
+
+// A `monitor` is a name of the logs: "loss", "val_loss", "val_accuracy". `mode` "auto" takes the
+// direction of the loss (down) or the metric's own; "min" and "max" say it. Training does not begin
+// with a name that cannot come, or with a direction that is not known.
+
+// Stops when the monitored value has not improved by more than min_delta for `patience` epochs.
+struct EarlyStoppingOptions {
+  std::string monitor = "val_loss";
+  double min_delta = 0;
+  int64_t patience = 0;
+  int64_t verbose = 0;  // 1: says in the log what it does.
+  std::string mode = "auto";
+  std::optional<double> baseline;  // Only what is better than this ends the wait.
+  // The model ends with the weights of its best epoch, whether training was stopped or not. Keeps
+  // a copy of the weights, which the plan counts.
+  bool restore_best_weights = false;
+  int64_t start_from_epoch = 0;
+};
+CallbackPtr EarlyStopping(const EarlyStoppingOptions& options = {});
+
+// Multiplies the learning rate by `factor` when the monitored value has not improved for `patience`
+// epochs. Adds learning_rate to the logs. A schedule of the optimizer's is an Error.
+struct ReduceLROnPlateauOptions {
+  std::string monitor = "val_loss";
+  double factor = 0.1;
+  int64_t patience = 10;
+  int64_t verbose = 0;
+  std::string mode = "auto";
+  double min_delta = 1e-4;
+  int64_t cooldown = 0;  // Epochs after a reduction in which nothing is counted.
+  double min_lr = 0;
+};
+CallbackPtr ReduceLROnPlateau(const ReduceLROnPlateauOptions& options = {});
+
+// Sets the learning rate of each epoch to schedule(epoch), or schedule(epoch, rate so far). Adds
+// learning_rate to the logs.
+CallbackPtr LearningRateScheduler(std::function<double(int epoch)> schedule, int64_t verbose = 0);
+CallbackPtr LearningRateScheduler(std::function<double(int epoch, double rate)> schedule,
+                                  int64_t verbose = 0);
+
+// Writes the logs of every epoch as a line of a file, which has a header once.
+struct CSVLoggerOptions {
+  std::string separator = ",";
+  bool append = false;  // Goes on with a file that is there, by the columns of its header.
+};
+CallbackPtr CSVLogger(const Path& filename, const CSVLoggerOptions& options = {},
+                      FileSystem& files = real_files());
+
+// Calls functions; those not given are not called.
+struct LambdaCallbackOptions {
+  std::function<void(int epoch)> on_epoch_begin;
+  std::function<void(int epoch, Logs& logs)> on_epoch_end;
+  std::function<void()> on_train_begin;
+  std::function<void(const Logs& logs)> on_train_end;
+  std::function<void(int64_t batch)> on_train_batch_begin;
+  std::function<void(int64_t batch, const Logs& logs)> on_train_batch_end;
+};
+CallbackPtr LambdaCallback(LambdaCallbackOptions options);
+
+// Stops when the loss is not finite, after the batch that showed it.
+struct TerminateOnNaNOptions {
+  bool raise_error = false;  // Throws NumericsError instead.
+};
+CallbackPtr TerminateOnNaN(const TerminateOnNaNOptions& options = {});
+
+// A callback that a run file can describe.
+class CallbackDefinition : public Callback, public Configurable {};
+
+// "early_stopping", "EarlyStopping", ... with Keras's defaults, its settings to be filled in.
+// Throws Error that lists the names.
+std::shared_ptr<CallbackDefinition> make_callback(std::string_view name);
+
+}  // namespace snug

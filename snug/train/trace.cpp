@@ -1,0 +1,175 @@
+#include "snug/train/trace.h"
+
+#include "snug/base/error.h"
+#include "snug/base/threads.h"
+#include "snug/data/stage.h"
+#include "snug/train/fit.h"
+
+namespace snug {
+
+void StepArena::reserve(size_t bytes) {
+  if (bytes <= arena_.bytes() && arena_.data() != nullptr) return;
+  arena_ = Arena();  // The old block goes back before the new one is taken.
+  arena_ = Arena(bytes);
+  arena_.touch();
+}
+
+namespace {
+
+// Layers that are in no model have no paths, and weights of the same path start with the same
+// values.
+void name_variables(const Tracer& tracer) {
+  int number = 0;
+  for (const auto& [variable, value] : tracer.variables()) {
+    if (variable->path().empty()) {
+      variable->set_path(fmt::format("trace/{}/{}", number, variable->name()));
+    }
+    ++number;
+  }
+}
+
+StepGraph traced_graph(const TraceSpec& spec, bool training, const Step::Function& function) {
+  return record_step(training, [&](StepGraph& step) {
+    for (const Type& type : spec.inputs)
+      step.inputs.push_back(step.graph->input(fmt::format("x{}", step.inputs.size()), type));
+    for (const Type& type : spec.targets)
+      step.targets.push_back(step.graph->input(fmt::format("y{}", step.targets.size()), type));
+    step.predictions = function(step.inputs, step.targets);
+    if (step.predictions.empty())
+      throw Error("trace: the function returned nothing; return a value");
+    for (const Value& result : step.predictions) {
+      if (!result || result.producer() == nullptr) {
+        throw Error(
+            "trace: the function returned a value that it did not compute; return a result");
+      }
+    }
+    name_variables(*step.tracer);
+  });
+}
+
+float mean(const Tensor& tensor) {
+  if (tensor.dtype() != DType::float32) return 0;
+  double sum = 0;
+  for (const float value : tensor.as<float>()) sum += value;
+  return tensor.size() == 1 ? tensor.as<float>()[0]
+                            : static_cast<float>(sum / static_cast<double>(tensor.size()));
+}
+
+}  // namespace
+
+Step::Step(const TraceSpec& spec, const TraceOptions& options, const Function& function)
+    : spec_(spec), arena_(options.arena) {
+  info_.seed = options.seed;
+  StepGraph step = traced_graph(spec, options.training, function);
+  std::vector<int64_t> rows = {spec.batch_size};
+  if (spec.last_batch_size > 0) rows.push_back(spec.last_batch_size);
+  const Target target{.threads = options.threads > 0 ? options.threads : hardware_threads()};
+  runner_ = std::make_unique<Runner>(
+      std::move(step), rows,
+      RunnerOptions{.target = target,
+                    .fuse = !options.keep_all,
+                    .keep_all = options.keep_all,
+                    .budget_bytes = make_budget(options.memory).for_step()});
+  if (!arena_) arena_ = std::make_shared<StepArena>();
+  Variables variables;
+  for (const auto& [variable, value] : runner_->step().variables) variables.push_back(variable);
+  allocate(variables, options.seed);
+  arena_->reserve(runner_->arena_bytes());
+  bind();
+}
+
+// Again when another step made the shared arena grow.
+void Step::bind() {
+  if (bound_to_ == arena_->data()) return;
+  runner_->bind(arena_->data());
+  bound_to_ = arena_->data();
+}
+
+Tensor Step::slot(Value value) {
+  bind();
+  return runner_->program(spec_.batch_size).tensor(value);
+}
+
+namespace {
+
+void stage_array(const std::string& name, const Array& array, const Tensor& slot) {
+  const int64_t rows = array.shape.rank() > 0 ? array.shape[0] : 0;
+  if (slot.data == nullptr) return;  // The function did not look at it.
+  if (array.shape.size() != slot.size() || rows != slot.shape()[0]) {
+    throw Error("{}: the batch has the shape {}, but the step was traced for {}", name,
+                array.shape.text(), slot.shape().text());
+  }
+  const std::optional<int64_t> wrong =
+      stage(array.data, array.stored, slot.size(), slot.data, slot.dtype());
+  if (!wrong) return;
+  const int64_t per_row = slot.size() / rows;
+  refuse_element({.name = name}, *wrong / per_row, *wrong % per_row,
+                 element_text(array.data, array.stored, *wrong), slot.dtype());
+}
+
+}  // namespace
+
+int64_t Step::stage_batch(const Batch& batch) {
+  const StepGraph& graph = step();
+  if (batch.x.size() != graph.inputs.size() || batch.y.size() != graph.targets.size()) {
+    throw Error("the step was traced for {} inputs and {} targets, but the batch has {} and {}",
+                graph.inputs.size(), graph.targets.size(), batch.x.size(), batch.y.size());
+  }
+  const Array* first = !batch.x.empty() ? &batch.x[0] : !batch.y.empty() ? &batch.y[0] : nullptr;
+  const int64_t rows = first == nullptr          ? spec_.batch_size
+                       : first->shape.rank() > 0 ? first->shape[0]
+                                                 : 0;
+  if (rows != spec_.batch_size && rows != spec_.last_batch_size) {
+    throw Error("the batch has {} rows, but the step was traced for {}{}", rows, spec_.batch_size,
+                spec_.last_batch_size > 0 ? fmt::format(" and {}", spec_.last_batch_size)
+                                          : "; give last_batch_size to trace for a smaller one");
+  }
+  bind();
+  const Program& program = runner_->program(rows);
+  for (size_t i = 0; i < batch.x.size(); ++i) {
+    stage_array(graph.inputs[i].name(), batch.x[i], program.tensor(graph.inputs[i]));
+  }
+  for (size_t i = 0; i < batch.y.size(); ++i) {
+    stage_array(graph.targets[i].name(), batch.y[i], program.tensor(graph.targets[i]));
+  }
+  return rows;
+}
+
+// What is not the caller's to fill: learning rates and the number of rows.
+void Step::begin_run(int64_t rows) {
+  bind();
+  program_ = &runner_->program(rows);
+  feed_learning_rates(step(), *program_);
+  Tracer& tracer = *step().tracer;
+  if (tracer.reads_rows()) {
+    program_->tensor(tracer.rows()).as<float>()[0] = static_cast<float>(rows);
+  }
+}
+
+float Step::run(int64_t rows) {
+  begin_run(rows);
+  program_->run(info_);
+  info_.position += static_cast<uint64_t>(rows);
+  return mean(result(0));
+}
+
+float Step::operator()(const Batch& batch) { return run(stage_batch(batch)); }
+
+void Step::each_node(const Batch& batch, const std::function<void(const Node&)>& visit) {
+  const int64_t rows = stage_batch(batch);
+  begin_run(rows);
+  program_->run_each(info_, visit);
+  info_.position += static_cast<uint64_t>(rows);
+}
+
+Tensor Step::result(int i) const {
+  SNUG_CHECK(program_ != nullptr, "a result before the first run");
+  return program_->tensor(step().predictions[i]);
+}
+
+void Step::begin_epoch(uint64_t epoch) {
+  info_.epoch = epoch;
+  info_.position = 0;
+}
+
+}  // namespace snug
