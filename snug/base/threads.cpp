@@ -3,18 +3,20 @@
 #include <omp.h>
 #include <sched.h>
 
+#include <algorithm>
+
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
 
 namespace snug {
 
-void run_parts(int parts, void (*body)(void*, int), void* context) {
-  if (parts == 1 || omp_in_parallel()) {
+void run_parts(int parts, int threads, void (*body)(void*, int), void* context) {
+  if (parts == 1 || threads == 1 || omp_in_parallel()) {
     for (int part = 0; part < parts; ++part) body(context, part);
     return;
   }
-#pragma omp parallel num_threads(parts)
+#pragma omp parallel num_threads(std::min(parts, threads))
   {
     const FlushDenormals flush;
     for (int part = omp_get_thread_num(); part < parts; part += omp_get_num_threads())

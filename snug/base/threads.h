@@ -5,17 +5,22 @@
 
 namespace snug {
 
-// Calls body(context, part) for part = 0 .. parts-1, each exactly once, on up to `parts` threads;
-// returns when all are done. With parts == 1, or inside another parallel region, it calls in order
+// Calls body(context, part) for part = 0 .. parts-1, each exactly once, on up to `threads` threads;
+// returns when all are done. With one thread, or inside another parallel region, it calls in order
 // on this thread. The body must not throw.
-void run_parts(int parts, void (*body)(void* context, int part), void* context);
+void run_parts(int parts, int threads, void (*body)(void* context, int part), void* context);
 
 template <typename Body>
-void parallel_parts(int parts, const Body& body) {
+void parallel_parts(int parts, int threads, const Body& body) {
   if (parts == 1) return body(0);
   run_parts(
-      parts, [](void* context, int part) { (*static_cast<const Body*>(context))(part); },
+      parts, threads, [](void* context, int part) { (*static_cast<const Body*>(context))(part); },
       const_cast<void*>(static_cast<const void*>(&body)));
+}
+// A thread for each part.
+template <typename Body>
+void parallel_parts(int parts, const Body& body) {
+  parallel_parts(parts, parts, body);
 }
 
 // Splits [0, size) into `parts` stretches at multiples of `grain` and calls body(begin, end) for

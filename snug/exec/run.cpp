@@ -73,7 +73,8 @@ void Program::run_stages(bool commits, const StepInfo& step, Mode mode) {
 }
 
 void Program::run_stage(const BoundStage& stage, const StepInfo& step) {
-  parallel_parts(stage.shape.lanes, [&](int lane) { run_lane(stage, lane, step); });
+  parallel_parts(stage.shape.lanes, instance_.threads,
+                 [&](int lane) { run_lane(stage, lane, step); });
   if (stage.shape.lanes > 1) add_partials(stage);
 }
 
@@ -127,7 +128,7 @@ void Program::add_partials(const BoundStage& stage) {
       // Split over elements, so that each is added up in the order of the lanes on any number of
       // threads.
       constexpr int64_t kWorthThreadsBytes = 256 << 10;
-      const int parts = bound.out_bytes[i] > kWorthThreadsBytes ? stage.shape.lanes : 1;
+      const int parts = bound.out_bytes[i] > kWorthThreadsBytes ? instance_.threads : 1;
       parallel_ranges(bound.out_bytes[i], parts, kAlignment, [&](int64_t begin, int64_t end) {
         for (int lane = 1; lane < stage.shape.lanes; ++lane) {
           add_to(bound.sum(i, 0) + begin, bound.sum(i, lane) + begin, end - begin, dtype);

@@ -16,6 +16,7 @@ class Instantiator {
                const InstantiateOptions& options)
       : graph_(graph), results_(results), target_(target), options_(options) {
     instance_.rows = rows;
+    instance_.threads = target.threads;
     instance_.value_of.assign(graph.value_count(), -1);
   }
 

@@ -51,6 +51,7 @@ struct StageShape {
 
 struct Instance {
   int64_t rows = 0;
+  int threads = 1;  // That its lanes are dealt to.
   std::vector<StageShape> stages;
   std::vector<Item> items;    // The problem's nodes, in the same order.
   std::vector<int> value_of;  // The graph's value -> the problem's, or -1.

@@ -38,7 +38,11 @@ class Partitioner {
  public:
   Partitioner(const Graph& graph, std::span<const Value> results, int64_t rows,
               const Target& target, const PartitionOptions& options)
-      : graph_(graph), rows_(rows), target_(target), options_(options) {
+      : graph_(graph),
+        rows_(rows),
+        target_(target),
+        lanes_(std::max(2, target.threads)),
+        options_(options) {
     find_live(results);
   }
 
@@ -81,10 +85,10 @@ class Partitioner {
   // few rows): partial results would cost more than they bring, so it runs once, after the parts,
   // split over its output.
   bool too_wide(const Node& node) const {
-    if (target_.threads == 1 || options_.forced_part_rows > 0) return false;
-    const double adding_ns =
-        3.0 * (target_.threads - 1) * static_cast<double>(output_bytes(node, rows_)) / kBytesPerNs;
-    const double own_ns = estimated_ns(node, rows_) / target_.threads;
+    if (options_.forced_part_rows > 0) return false;
+    const auto bytes = static_cast<double>(output_bytes(node, rows_));
+    const double adding_ns = 3.0 * (lanes_ - 1) * bytes / kBytesPerNs;
+    const double own_ns = estimated_ns(node, rows_) / lanes_;
     return own_ns > kWorthThreadsNs / 4 && adding_ns > kSumOverhead * own_ns;
   }
 
@@ -132,12 +136,11 @@ class Partitioner {
     for (const Node* node : stage.nodes) total_ns += estimated_ns(*node, rows_);
     const bool splits = time % 2 == 0 && time != commit_time_;
     if (splits && options_.forced_part_rows > 0)
-      return cut(std::move(stage), options_.forced_part_rows,
-                 options_.one_lane ? 1 : target_.threads);
-    if (total_ns < kWorthThreadsNs) stage.threads = 1;
-    if (!splits || stage.threads == 1) return stage;
-    const int lanes = static_cast<int>(std::min<int64_t>(stage.threads, rows_));
-    if (lanes == 1) return stage;
+      return cut(std::move(stage), options_.forced_part_rows, options_.one_lane ? 1 : lanes_);
+    const bool small = total_ns < kWorthThreadsNs;
+    if (small) stage.threads = 1;
+    if (!splits || small || rows_ == 1) return stage;
+    const int lanes = static_cast<int>(std::min<int64_t>(lanes_, rows_));
     const int64_t most = std::max<int64_t>(rows_ / lanes, 1);
     const int64_t fits_cache =
         options_.part_bytes / std::max<int64_t>(live_bytes_per_row(stage), 1);
@@ -205,6 +208,8 @@ class Partitioner {
   const Graph& graph_;
   int64_t rows_;
   Target target_;
+  // Two at least, so that one thread gives the bits of two.
+  int lanes_;
   PartitionOptions options_;
   std::vector<const Node*> live_;
   std::unordered_map<const Node*, int> time_;

@@ -26,7 +26,7 @@ struct PartitionOptions {
   bool parts = true;  // false: one node after the other on whole values.
   // The bytes that the values between the nodes of one part should stay within: a share of the L2
   // cache.
-  int64_t part_bytes = 256 << 10;
+  int64_t part_bytes = 1 << 20;
   // Every stage that can run in parts does, with this many rows each, whether it pays or not. 0:
   // where it pays.
   int64_t forced_part_rows = 0;
