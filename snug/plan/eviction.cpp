@@ -2,12 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace snug {
 namespace {
 
 constexpr int kMaxDepth = 400;
 constexpr double kWorstScore = 2;  // Times the best: gaps that are dearer wait for another round.
+
+constexpr double kLeastNet =
+    0.1;  // Of what a gap saves, this much must remain after what lives longer for it.
+constexpr int kClasses = 24;
+
+// Values of up to 64, 256, 1024 ... bytes.
+int size_class(int64_t bytes) {
+  int size = 0;
+  while (size + 1 < kClasses && (kAlignment << (2 * size)) < bytes) ++size;
+  return size;
+}
 
 bool contains(const std::vector<int>& list, int item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -33,6 +45,16 @@ Eviction::Eviction(const Timeline& timeline, int64_t limit, EvictionSettings set
     above_.push_back(above_.back() + (live > limit ? 1 : 0));
     excess_.push_back(excess_.back() + static_cast<double>(std::max<int64_t>(0, live - limit)));
   }
+  full_.resize(kClasses);
+  for (const int64_t bytes : graph_.bytes) {
+    std::vector<int>& full = full_[size_class(bytes)];
+    if (!full.empty()) continue;
+    full.push_back(0);
+    for (const int64_t live : timeline.live()) {
+      full.push_back(full.back() +
+                     (live > limit - (kAlignment << (2 * size_class(bytes))) ? 1 : 0));
+    }
+  }
 }
 
 // Bytes times positions above the limit that `bytes` less between the two positions would save.
@@ -47,7 +69,8 @@ double Eviction::area(int from, int to, int64_t bytes) const {
 
 double Eviction::lifetime_price(int value, int from, int to) const {
   if (to <= from + 1) return 0;
-  return price_ * static_cast<double>(graph_.bytes[value]) * (above_[to] - above_[from + 1]);
+  const std::vector<int>& full = full_[size_class(graph_.bytes[value])];
+  return price_ * static_cast<double>(graph_.bytes[value]) * (full[to] - full[from + 1]);
 }
 
 bool Eviction::is_there(int value, int at) {
@@ -66,6 +89,7 @@ bool Eviction::is_there(int value, int at) {
 bool Eviction::make(int value, int at, double most) {
   const int producer = graph_.producer[value];
   if (producer < 0 || depth_ > kMaxDepth) return false;
+  ++work_;
   const Unit& unit = graph_.units[producer];
   if (!unit.pure || unit.section != timeline_.section(at)) return false;
   chain_.time += unit.cost_ns;
@@ -93,6 +117,7 @@ void Eviction::replace_later(int value, int at) {
   const double price = lifetime_price(value, at, later);
   if (price >= unit_cost || timeline_.is_first(later) || removed_[later]) return;
   chain_.moved.push_back(later);
+  chain_.area += area(at, later, graph_.bytes[value]);
   chain_.cost += price - unit_cost;
   chain_.time -= unit_cost;
 }
@@ -102,9 +127,11 @@ void Eviction::replace_later(int value, int at) {
 bool Eviction::fetch(int value, int at, double most) {
   const int next = timeline_.touch_at(value, at);
   const int last = next > 0 ? timeline_.touches(value)[next - 1].position : -1;
-  const bool can_live_on = next > 0 && !removed_[std::max(0, last)];
+  const double area_longer = next > 0 ? area(last, at, graph_.bytes[value]) : 0;
+  const bool can_live_on =
+      next > 0 && !removed_[std::max(0, last)] && (may_live_on_ || area_longer == 0);
   const double longer = can_live_on ? lifetime_price(value, last, at) : HUGE_VAL;
-  const double cost = chain_.cost, time = chain_.time;
+  const double cost = chain_.cost, time = chain_.time, area_before = chain_.area;
   const std::array sizes = {chain_.units.size(), chain_.moved.size(), chain_.held.size(),
                             chain_.kept.size()};
   if (longer > 0) {
@@ -118,9 +145,11 @@ bool Eviction::fetch(int value, int at, double most) {
     shrink(sizes);
     chain_.cost = cost;
     chain_.time = time;
+    chain_.area = area_before;
   }
   if (chain_.cost + longer > most) return false;
   chain_.cost += longer;
+  chain_.area += area_longer;
   chain_.kept.push_back(value);
   lives_on_[value] = 1;
   return true;
@@ -135,21 +164,29 @@ void Eviction::shrink(const std::array<size_t, 4>& sizes) {
   chain_.kept.resize(sizes[3]);
 }
 
-std::optional<Eviction::Gap> Eviction::gap_at_peak(int value, double best_score) {
-  const int peak = timeline_.peak_position();
+std::optional<Eviction::Gap> Eviction::weigh_both(const GapEnd& end, double best_score) {
+  may_live_on_ = true;
+  std::optional<Gap> gap = weigh(end, best_score);
+  if (gap && gap->chain.area == 0) return gap;
+  may_live_on_ = false;
+  std::optional<Gap> other = weigh(end, gap ? std::min(best_score, gap->score) : best_score);
+  return other && (!gap || other->score < gap->score) ? other : gap;
+}
+
+std::optional<Eviction::Gap> Eviction::weigh(const GapEnd& end, double best_score) {
+  const auto [value, touch] = end;
   const std::span<const Touch> touches = timeline_.touches(value);
-  const int touch = timeline_.touch_at(value, peak);
-  if (touch == 0 || touch == static_cast<int>(touches.size())) return {};
-  if (touches[touch].write || touches[touch].position == peak) return {};
   const int from = touches[touch - 1].position, to = touches[touch].position;
   const double saved = area(from, to, graph_.bytes[value]);
   if (saved <= 0) return {};
   const bool made = make(value, to, kWorstScore * best_score * saved);
-  Gap gap{value, touch, graph_.bytes[value], (chain_.cost + 1e-9) / saved, {}};
-  if (made) gap.chain = chain_;
+  const double net = saved - chain_.area;
+  const bool worth = made && net > kLeastNet * saved;
+  Gap gap{value, touch, graph_.bytes[value], (chain_.cost + 1e-9) / net, {}};
+  if (worth) gap.chain = chain_;
   shrink({});
-  chain_.cost = chain_.time = 0;
-  return made ? std::optional(std::move(gap)) : std::nullopt;
+  chain_.cost = chain_.time = chain_.area = 0;
+  return worth ? std::optional(std::move(gap)) : std::nullopt;
 }
 
 // Nothing that this gap relies on was changed in this round, and nothing that the round relies on
@@ -187,24 +224,61 @@ std::vector<int> Eviction::rewritten() const {
   return sequence;
 }
 
-std::optional<std::vector<int>> Eviction::next() {
+// The fullest position of each stretch of the sequence that is above the limit, the highest first.
+std::vector<int> Eviction::peaks() const {
+  const std::vector<int64_t>& live = timeline_.live();
+  const int stretch = std::max<int>(1, static_cast<int>(live.size()) / settings_.peaks);
+  std::vector<int> peaks;
+  for (int from = 0; from < static_cast<int>(live.size()); from += stretch) {
+    const auto begin = live.begin() + from;
+    const auto top =
+        std::max_element(begin, begin + std::min<int64_t>(stretch, live.end() - begin));
+    if (*top > limit_) peaks.push_back(static_cast<int>(top - live.begin()));
+  }
+  std::stable_sort(peaks.begin(), peaks.end(), [&](int a, int b) { return live[a] > live[b]; });
+  return peaks;
+}
+
+// For each peak the gaps around it, in the order of the values.
+std::vector<std::vector<Eviction::GapEnd>> Eviction::ends_at(const std::vector<int>& peaks) const {
+  std::vector<std::pair<int, int>> sorted;  // Position, number.
+  for (size_t i = 0; i < peaks.size(); ++i) sorted.push_back({peaks[i], static_cast<int>(i)});
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::vector<GapEnd>> ends(peaks.size());
+  for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
+    const std::span<const Touch> touches = timeline_.touches(v);
+    for (int t = 1; t < static_cast<int>(touches.size()) && graph_.bytes[v] > 0; ++t) {
+      if (touches[t].write || touches[t].position <= touches[t - 1].position + 1) continue;
+      auto peak = std::upper_bound(sorted.begin(), sorted.end(),
+                                   std::pair(touches[t - 1].position, INT32_MAX));
+      for (; peak != sorted.end() && peak->first < touches[t].position; ++peak)
+        ends[peak->second].push_back({v, t});
+    }
+  }
+  return ends;
+}
+
+// The best first.
+std::vector<Eviction::Gap> Eviction::weighed(const std::vector<GapEnd>& ends) {
   std::vector<Gap> gaps;
   double best = HUGE_VAL;
-  for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
-    if (graph_.bytes[v] == 0) continue;
-    std::optional<Gap> gap = gap_at_peak(v, best);
+  for (const GapEnd& end : ends) {
+    std::optional<Gap> gap = weigh_both(end, best);
     if (!gap) continue;
     best = std::min(best, gap->score);
     gaps.push_back(std::move(*gap));
   }
-  if (gaps.empty()) return {};
   std::stable_sort(gaps.begin(), gaps.end(),
                    [](const Gap& a, const Gap& b) { return a.score < b.score; });
-  const int64_t excess = timeline_.peak() - limit_;
+  return gaps;
+}
+
+void Eviction::empty_some(int peak, const std::vector<GapEnd>& ends) {
+  const std::vector<Gap> gaps = weighed(ends);
+  const int64_t excess = timeline_.live()[peak] - limit_;
   const auto wanted =
       std::max<int64_t>(1, static_cast<int64_t>(settings_.share * static_cast<double>(excess)));
   int64_t freed = 0;
-  double paid = 0, saved = 0;
   for (const Gap& gap : gaps) {
     if (freed >= wanted || (freed > 0 && gap.score > kWorstScore * gaps[0].score)) break;
     if (!is_free(gap)) continue;
@@ -212,11 +286,24 @@ std::optional<std::vector<int>> Eviction::next() {
     freed += gap.bytes;
     const std::span<const Touch> touches = timeline_.touches(gap.value);
     const int from = touches[gap.touch - 1].position, to = touches[gap.touch].position;
-    paid += gap.chain.time;
-    saved += static_cast<double>(gap.bytes) * std::max(1, above_[to] - above_[from + 1]);
+    relieved_.push_back({from, to});
+    paid_ += gap.chain.time;
+    saved_ += static_cast<double>(gap.bytes) * std::max(1, above_[to] - above_[from + 1]);
   }
-  if (freed == 0) return {};
-  price_ = std::max(price_, paid / saved);
+}
+
+std::optional<std::vector<int>> Eviction::next() {
+  const std::vector<int> highest = peaks();
+  const std::vector<std::vector<GapEnd>> ends = ends_at(highest);
+  for (size_t i = 0; i < highest.size(); ++i) {
+    const int peak = highest[i];
+    const auto covers = [&](const std::pair<int, int>& stretch) {
+      return stretch.first < peak && peak < stretch.second;
+    };
+    if (std::none_of(relieved_.begin(), relieved_.end(), covers)) empty_some(peak, ends[i]);
+    if (relieved_.empty()) return {};
+  }
+  price_ = std::max(price_, paid_ / saved_);
   return rewritten();
 }
 

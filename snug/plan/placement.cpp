@@ -14,10 +14,10 @@ using Order = std::vector<int>;
 // Neighbours looked at (about a nanosecond each), so that the same problem gives the same plan on
 // any machine.
 constexpr int64_t kPortfolioWork = 600'000'000;
-constexpr int64_t kClimbWork = 300'000'000;
+constexpr int64_t kClimbWork = 50'000'000;
 constexpr int kClimbTries = 4000;
 constexpr int64_t kSearchWork = 2'000'000;
-constexpr int64_t kCapacityWork = 100'000'000;
+constexpr int64_t kCapacityWork = 10'000'000;
 
 using Key = std::tuple<double, double, int>;
 
@@ -112,16 +112,13 @@ void climb(std::span<const Item> items, Packer& packer, int64_t goal, Candidate&
   }
 }
 
-// Looks for a placement between `goal` and what is known, the lowest first.
-void search(std::span<const Item> items, int64_t goal, int64_t work, Candidate& best) {
-  for (const int64_t margin : {0, 2, 10, 30}) {  // In thousandths.
-    const int64_t height = goal + goal * margin / 1000;
-    if (height >= best.placement.height) return;
-    ExactPlacement exact = place_hot_window(items, height, work);
-    if (exact.outcome != Outcome::found) continue;
-    best.placement = std::move(exact.placement);
-    return;
-  }
+// Looks for a placement of at most this height.
+bool search(std::span<const Item> items, int64_t height, int64_t work, Candidate& best) {
+  if (height >= best.placement.height) return true;
+  ExactPlacement exact = place_hot_window(items, height, work);
+  if (exact.outcome != Outcome::found) return false;
+  best.placement = std::move(exact.placement);
+  return true;
 }
 
 }  // namespace
@@ -144,12 +141,13 @@ Placement place(std::span<const Item> items, int64_t capacity) {
   if (bound == 0) return {std::vector<int64_t>(items.size(), 0), 0};
   Packer packer(items);
   Candidate best = best_of_portfolio(items, packer, bound);
-  search(items, bound, kSearchWork, best);
+  for (const int64_t thousandths : {0, 2, 10, 30}) {
+    if (search(items, bound + bound * thousandths / 1000, kSearchWork, best)) break;
+  }
   if (best.placement.height - bound > bound / 500) climb(items, packer, bound + bound / 500, best);
   // Worth the time only because the alternative is to recompute something, or to refuse.
   if (best.placement.height > capacity && capacity >= bound) {
-    search(items, capacity, kCapacityWork, best);
-    if (best.placement.height > capacity) climb(items, packer, capacity, best);
+    if (!search(items, capacity, kCapacityWork, best)) climb(items, packer, capacity, best);
   }
   return std::move(best.placement);
 }

@@ -54,13 +54,20 @@ std::optional<Plan> squeeze(const Problem& problem, const UnitGraph& graph, int6
   return {};
 }
 
-// The lowest capacity that was found to work, to within a hundredth; `works` is one that does.
+// The lowest capacity that was found to work, to within a hundredth, so that a budget of two
+// hundredths less does not; `works` is one that does.
 int64_t least_capacity(const Problem& problem, const UnitGraph& graph, int64_t low, int64_t works) {
-  while (low + low / 100 + kAlignment < works) {
-    const int64_t middle = low + (works - low) / 2;
-    (squeeze(problem, graph, middle) ? works : low) = middle;
+  const int64_t floor = low;
+  for (;;) {
+    while (low + low / 100 + kAlignment < works) {
+      const int64_t middle = low + (works - low) / 2;
+      (squeeze(problem, graph, middle) ? works : low) = middle;
+    }
+    const int64_t less = (works + problem.persistent_bytes) * 98 / 100 - problem.persistent_bytes;
+    if (less < floor || !squeeze(problem, graph, less)) return works;
+    works = less;
+    low = floor;
   }
-  return works;
 }
 
 }  // namespace

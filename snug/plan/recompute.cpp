@@ -6,21 +6,33 @@
 #include "snug/plan/demand.h"
 #include "snug/plan/eviction.h"
 #include "snug/plan/instant.h"
+#include "snug/plan/walk.h"
 
 namespace snug {
 namespace {
 
-constexpr int kMaxRounds = 3000;
-constexpr int kPatience = 80;  // Rounds without a lower peak.
+constexpr int kPatience = 40;         // Rounds without a lower peak.
+constexpr int64_t kWork = 10'000'000;  // Positions looked at: some seconds for ten thousand units.
 
 using Sequence = std::vector<int>;
 
+constexpr std::array<EvictionSettings, 7> kSettings = {
+    {{.span_power = 1.0},
+     {.span_power = 0.5},
+     {.span_power = 1.0, .peaks = 1},
+     {.span_power = 0.5, .peaks = 1},
+     {.span_power = 0.0},
+     {.span_power = 1.0, .share = 0.05, .peaks = 1},
+     {.span_power = 0.75, .share = 0.1, .peaks = 8}}};
+
+// Evicts round by round. The work is taken from `work`.
 std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t limit,
-                              EvictionSettings settings) {
+                              EvictionSettings settings, int64_t& work) {
   int64_t lowest = INT64_MAX;
   double price = 0;
-  for (int round = 0, idle = 0; round < kMaxRounds && idle < kPatience; ++round, ++idle) {
+  for (int idle = 0; idle < kPatience && work > 0; ++idle) {
     const Timeline timeline(graph, sequence);
+    work -= timeline.length();
     if (timeline.peak() <= limit) return sequence;
     if (timeline.peak() < lowest) {
       lowest = timeline.peak();
@@ -28,6 +40,7 @@ std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t
     }
     Eviction eviction(timeline, limit, settings, price);
     std::optional<Sequence> next = eviction.next();
+    work -= eviction.work();
     if (!next) return {};
     price = eviction.price();
     sequence = std::move(*next);
@@ -124,21 +137,21 @@ Sequence without_waste(const UnitGraph& graph, Sequence sequence, int64_t limit)
 std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequence, int64_t limit) {
   const Timeline timeline(graph, sequence);
   if (timeline.peak() <= limit) return sequence;
-  std::vector<Sequence> seeds{sequence};
   const int at = std::min(timeline.peak_position(), timeline.length() - 1);
-  for (const double share : {1.0, 0.85, 0.7}) {
-    const auto room = static_cast<int64_t>(share * static_cast<double>(limit));
-    seeds.push_back(make_on_demand(timeline, at, Instant(timeline, at, room).kept()));
-  }
-  constexpr std::array<EvictionSettings, 3> kSettings = {{{1.0, 0.25}, {0.5, 0.25}, {0.0, 0.1}}};
+  std::vector<Sequence> seeds{sequence,
+                              make_on_demand(timeline, at, Instant(timeline, at, limit).kept())};
   std::optional<Sequence> best;
-  for (const Sequence& seed : seeds) {
-    for (const EvictionSettings& settings : kSettings) {
-      std::optional<Sequence> found = evict(graph, seed, limit, settings);
-      if (!found) continue;
-      found = without_waste(graph, std::move(*found), limit);
-      if (!best || graph.cost_ns(*found) < graph.cost_ns(*best)) best = std::move(found);
-    }
+  const auto consider = [&](std::optional<Sequence> found) {
+    if (!found || Timeline(graph, *found).peak() > limit) return;
+    found = without_waste(graph, std::move(*found), limit);
+    if (!best || graph.cost_ns(*found) < graph.cost_ns(*best)) best = std::move(found);
+  };
+  int64_t work = kWork;
+  for (const EvictionSettings& settings : kSettings) {
+    for (const Sequence& seed : seeds) consider(evict(graph, seed, limit, settings, work));
+  }
+  for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first}) {
+    if (!best) consider(walk(graph, limit, order));
   }
   return best;
 }

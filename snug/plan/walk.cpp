@@ -1,0 +1,207 @@
+#include "snug/plan/walk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace snug {
+namespace {
+
+constexpr int kLookBack = 40;       // Units that an estimate of a value's cost looks at.
+constexpr int kLongestFactor = 10;  // A sequence longer than this many programs is no answer.
+constexpr int64_t kMostWork = 2'000'000;  // Values weighed.
+
+class Walk {
+ public:
+  Walk(const UnitGraph& graph, int64_t limit, WalkOrder order)
+      : graph_(graph),
+        limit_(limit),
+        order_(order),
+        reads_(graph.bytes.size()),
+        locks_(graph.bytes.size(), 0),
+        there_(graph.bytes.size(), 0) {
+    const int end = static_cast<int>(graph.units.size());
+    for (int u = 0; u < end; ++u) {
+      for (const int v : graph.units[u].in) reads_[v].push_back(u);
+    }
+    for (size_t v = 0; v < graph.bytes.size(); ++v) {
+      if (graph.pinned[v]) reads_[v].push_back(end);
+      if (graph.given[v]) arrive(static_cast<int>(v));
+    }
+  }
+
+  std::optional<std::vector<int>> run() {
+    const int end = static_cast<int>(graph_.units.size());
+    for (now_ = 0; now_ < end; ++now_) {
+      if (!run_with(graph_.units[now_].in, now_)) return {};
+    }
+    std::vector<int> results;
+    for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
+      if (graph_.pinned[v]) results.push_back(v);
+    }
+    if (!run_with(results, -1)) return {};
+    return std::move(sequence_);
+  }
+
+ private:
+  int next_read(int value, int after) const {
+    const auto read = std::upper_bound(reads_[value].begin(), reads_[value].end(), after);
+    return read == reads_[value].end() ? -1 : *read;
+  }
+
+  void arrive(int value) {
+    if (there_[value]) return;
+    there_[value] = 1;
+    live_ += graph_.bytes[value];
+    resident_.insert(value);
+  }
+
+  void leave(int value) {
+    if (!there_[value]) return;
+    there_[value] = 0;
+    live_ -= graph_.bytes[value];
+    resident_.erase(value);
+  }
+
+  // What must run again, in the order of the program, to have the wanted values; nothing if one of
+  // them cannot be had.
+  bool missing_units(const std::vector<int>& wanted, std::vector<int>& list) const {
+    std::set<int> units;
+    std::vector<int> open;
+    const auto want = [&](int v) {
+      if (!there_[v]) open.push_back(v);
+    };
+    for (const int v : wanted) want(v);
+    const int section =
+        now_ < static_cast<int>(graph_.units.size()) ? graph_.units[now_].section : -1;
+    while (!open.empty()) {
+      const int producer = graph_.producer[open.back()];
+      open.pop_back();
+      if (producer < 0 || !graph_.units[producer].pure) return false;
+      if (section >= 0 && graph_.units[producer].section != section) return false;
+      if (!units.insert(producer).second) continue;
+      for (const int v : graph_.units[producer].in) want(v);
+    }
+    if (order_ == WalkOrder::program) {
+      list.assign(units.begin(), units.end());
+      return true;
+    }
+    for (const int v : wanted) add_depth_first(v, units, list);
+    return true;
+  }
+
+  // What a unit needs comes right before it. Takes the units out of the set.
+  void add_depth_first(int value, std::set<int>& units, std::vector<int>& list) const {
+    const int producer = graph_.producer[value];
+    if (there_[value] || units.erase(producer) == 0) return;
+    for (const int v : graph_.units[producer].in) add_depth_first(v, units, list);
+    list.push_back(producer);
+  }
+
+  // Makes sure of the wanted values, then runs the unit, if there is one.
+  bool run_with(const std::vector<int>& wanted, int unit) {
+    std::vector<int> again;
+    if (!missing_units(wanted, again)) return false;
+    for (const int v : wanted) ++locks_[v];
+    for (const int u : again) {
+      for (const int v : graph_.units[u].in) ++locks_[v];
+    }
+    for (const int u : again) {
+      if (!execute(u)) return false;
+      for (const int v : graph_.units[u].in) release(v);
+    }
+    if (unit >= 0 && !execute(unit)) return false;
+    for (const int v : wanted) release(v);
+    if (unit < 0) return true;
+    for (const int v : graph_.units[unit].out) drop_if_done(v);
+    return true;
+  }
+
+  void release(int value) {
+    --locks_[value];
+    drop_if_done(value);
+  }
+
+  void drop_if_done(int value) {
+    if (locks_[value] == 0 && next_read(value, now_) < 0) leave(value);
+  }
+
+  bool execute(int u) {
+    if (sequence_.size() > kLongestFactor * graph_.units.size()) return false;
+    const Unit& unit = graph_.units[u];
+    int64_t wanted = unit.extra_bytes;
+    for (const int v : unit.out) {
+      wanted += there_[v] ? 0 : graph_.bytes[v];
+      ++locks_[v];
+    }
+    const bool fits = make_room(wanted);
+    sequence_.push_back(u);
+    for (const int v : unit.out) arrive(v);
+    for (const int v : unit.out) release(v);
+    return fits;
+  }
+
+  bool make_room(int64_t wanted) {
+    while (live_ + wanted > limit_) {
+      int best = -1;
+      double best_score = HUGE_VAL;
+      work_ += static_cast<int64_t>(resident_.size());
+      if (work_ > kMostWork) return false;
+      for (const int v : resident_) {
+        if (locks_[v] > 0 || graph_.bytes[v] == 0 || !can_return(v)) continue;
+        const int next = next_read(v, now_);
+        const double distance = std::max(1, next - now_);
+        const double score = cost_to_return(v) / (static_cast<double>(graph_.bytes[v]) * distance);
+        if (score >= best_score) continue;
+        best_score = score;
+        best = v;
+      }
+      if (best < 0) return false;
+      leave(best);
+    }
+    return true;
+  }
+
+  bool can_return(int value) const {
+    const int producer = graph_.producer[value];
+    if (producer < 0 || !graph_.units[producer].pure) return false;
+    const int next = next_read(value, now_);
+    const int end = static_cast<int>(graph_.units.size());
+    return next >= end || graph_.units[next].section == graph_.units[producer].section;
+  }
+
+  // Its own unit and the missing ones before it, the nearest of them.
+  double cost_to_return(int value) const {
+    std::vector<int> units{graph_.producer[value]};
+    double cost = 1e-3;
+    for (size_t i = 0; i < units.size(); ++i) {
+      cost += graph_.units[units[i]].cost_ns;
+      for (const int v : graph_.units[units[i]].in) {
+        const int producer = graph_.producer[v];
+        if (there_[v] || producer < 0 || units.size() >= kLookBack) continue;
+        if (std::find(units.begin(), units.end(), producer) == units.end())
+          units.push_back(producer);
+      }
+    }
+    return cost;
+  }
+
+  const UnitGraph& graph_;
+  int64_t limit_, live_ = 0, work_ = 0;
+  WalkOrder order_;
+  int now_ = 0;
+  std::vector<std::vector<int>>
+      reads_;  // By value: the units of the program that read it, in order.
+  std::vector<int> locks_;
+  std::vector<char> there_;
+  std::set<int> resident_;
+  std::vector<int> sequence_;
+};
+
+}  // namespace
+
+std::optional<std::vector<int>> walk(const UnitGraph& graph, int64_t limit, WalkOrder order) {
+  return Walk(graph, limit, order).run();
+}
+
+}  // namespace snug

@@ -1,0 +1,22 @@
+// A sequence for tight limits, made in one walk over the program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "snug/plan/unit_graph.h"
+
+namespace snug {
+
+// How a small forward pass is run: as the program has it, or each unit just before it is needed.
+enum class WalkOrder { program, depth_first };
+
+// Runs the units of the program in their order and holds the limit at every step: where room is
+// wanted, it drops the value that is cheapest to make again for its bytes and for the time until it
+// is read; where a dropped value is wanted, it makes it again in one small forward pass from what
+// is there. It goes lower than `recompute` by other means, but at a higher cost. Nothing: it found
+// no way.
+std::optional<std::vector<int>> walk(const UnitGraph& graph, int64_t limit, WalkOrder order);
+
+}  // namespace snug
