@@ -1,0 +1,211 @@
+#include "snug/cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "snug/base/error.h"
+#include "snug/base/nearest_word.h"
+
+namespace snug::cli {
+namespace {
+
+constexpr std::array<std::string_view, 4> kCommands = {"fit", "plan", "summary", "doctor"};
+
+constexpr const char* kAbout =
+    "Snug trains neural networks within a memory budget: it tells you before the first step that a "
+    "run cannot fit, and what would, or it runs to the end.";
+constexpr const char* kStart = R"(
+Start here:
+  snug doctor                            what this machine can do
+  snug plan run.yaml                     how much memory a run needs, before it starts
+  snug fit run.yaml --memory 256MiB      train within 256 MiB
+  snug fit --help                        more about a command
+
+A run file says what to train on, what, and how:
+  data:  {train: {x: x.npy, y: y.npy}}
+  model:
+    - dense: {units: 64, activation: relu}
+    - dropout: 0.5
+    - dense: {units: 1, activation: sigmoid}
+  fit:   {loss: binary_crossentropy, optimizer: adam, metrics: [accuracy], epochs: 10}
+
+Exit codes: 0 done, 1 Snug's own fault, 2 a mistake in the command, run file or model, 3 does not
+fit the budget, 4 bad data, 5 numerics, 6 files and disk, 130 interrupted, 143 terminated.)";
+constexpr const char* kFitExamples = R"(
+Examples:
+  snug fit run.yaml                      train as the file says
+  snug fit run.yaml --memory 256MiB fit.epochs=3 model.1.dropout=0.3
+                                         with other settings, each by its path
+  snug fit run.yaml --dry-run            plan it, and stop before the first step
+
+Writes runs/NAME/N/: run.yaml as it ran, summary.json, history.csv, report.txt.)";
+constexpr const char* kPlanExamples = R"(
+Examples:
+  snug plan run.yaml                     the plan of one step, by kind and by value
+  snug plan run.yaml --memory 256MiB     does it fit?
+  snug plan run.yaml --memory 256MiB --batch-size 32,64,128
+                                         a line for each, and the largest batch that fits)";
+constexpr const char* kSummaryExamples = R"(
+Examples:
+  snug summary run.yaml                  layers, shapes and parameters, as in Keras
+  snug summary run.yaml model.0.dense.units=128)";
+constexpr const char* kDoctorExamples = R"(
+Examples:
+  snug doctor                            cores, instruction set, memory limits, disk, versions
+  snug doctor --json                     the same for programs)";
+
+// What CLI11 fills in.
+struct Line {
+  std::string run_file, runs = "runs";
+  std::vector<std::string> settings;
+  std::string memory, batch_sizes, epochs, seed, threads;
+  bool json = false, dry_run = false;
+};
+
+CLI::App* add_command(CLI::App& app, const char* name, const char* about, const char* examples) {
+  CLI::App* command = app.add_subcommand(name, about);
+  command->footer(examples);
+  command->allow_extras();
+  return command;
+}
+
+void add_run_options(CLI::App* command, Line& line) {
+  command->add_option("run_file", line.run_file, "The run file")->type_name("RUN.YAML");
+  command
+      ->add_option("settings", line.settings,
+                   "Settings in place of the file's, each by its path: fit.epochs=3")
+      ->type_name("PATH=VALUE");
+  command->add_option("--memory", line.memory, "The budget of the whole process: 256MiB, 2GiB")
+      ->type_name("BYTES");
+  command->add_option("--threads", line.threads, "Cores to use; all of them if not given")
+      ->type_name("N");
+  command->add_option("--runs", line.runs, "The folder that runs are kept in")
+      ->type_name("FOLDER")
+      ->capture_default_str();
+}
+
+void add_fit(CLI::App& app, Line& line) {
+  CLI::App* fit = add_command(app, "fit", "Train a model", kFitExamples);
+  add_run_options(fit, line);
+  fit->add_option("--batch-size", line.batch_sizes, "Rows of a batch")->type_name("N");
+  fit->add_option("--epochs", line.epochs, "Times to go over the data")->type_name("N");
+  fit->add_option("--seed", line.seed, "Of weights, shuffling and dropout")->type_name("N");
+  fit->add_flag("--dry-run", line.dry_run, "Plan and stop before the first step");
+}
+
+void add_plan(CLI::App& app, Line& line) {
+  CLI::App* plan = add_command(app, "plan", "Memory, before training", kPlanExamples);
+  add_run_options(plan, line);
+  plan->add_option("--batch-size", line.batch_sizes, "Rows of a batch; several with commas")
+      ->type_name("N,...");
+}
+
+void add_all(CLI::App& app, Line& line) {
+  app.name("snug");
+  app.footer(kStart);
+  app.set_version_flag("--version", "snug " + version());
+  app.allow_extras();
+  add_fit(app, line);
+  add_plan(app, line);
+  CLI::App* summary = add_command(app, "summary", "The layers of a model", kSummaryExamples);
+  add_run_options(summary, line);
+  add_command(app, "doctor", "What this machine can do", kDoctorExamples);
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    command->add_flag("--json", line.json, "Print one JSON object at the end, and nothing else");
+  }
+}
+
+void refuse_extra(const std::string& extra, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> words(names.begin(), names.end());
+  throw Error("there is no option {}; did you mean {}?", extra,
+              nearest_word(extra.substr(0, extra.find('=')), words));
+}
+
+Override setting_of(const std::string& word) {
+  const size_t sign = word.find('=');
+  if (sign == std::string::npos || sign == 0) {
+    throw Error("{}: what is it? A setting has the form path=value, such as fit.epochs=3", word);
+  }
+  const std::string path = word.substr(0, sign);
+  if (path.find('.') == std::string::npos && path != "name") {
+    throw Error("{}: a setting begins with its section: fit.{} or data.{}", word, word, word);
+  }
+  return {.path = path, .value = word.substr(sign + 1), .place = word};
+}
+
+void add_override(Arguments& arguments, const char* key, const std::string& value) {
+  if (value.empty()) return;
+  std::string option = key;
+  std::ranges::replace(option, '_', '-');
+  arguments.settings.push_back({.path = std::string("fit.") + key,
+                                .value = value,
+                                .place = fmt::format("--{} {}", option, value)});
+}
+
+// A list of sizes is for plan; a single one is a setting like any other.
+void add_batch_sizes(Arguments& arguments, const std::string& sizes) {
+  if (arguments.command != "plan" || sizes.find(',') == std::string::npos) {
+    return add_override(arguments, "batch_size", sizes);
+  }
+  for (const std::string& text : CLI::detail::split(sizes, ',')) {
+    const YamlValue value{.kind = YamlValue::Kind::scalar,
+                          .text = text,
+                          .where = "--batch-size " + sizes,
+                          .path = "a batch size"};
+    if (value.as_int() < 1) value.refuse("a whole number of 1 or more");
+    arguments.batch_sizes.push_back(value.as_int());
+  }
+}
+
+Arguments arguments_of(const CLI::App& command, const Line& line) {
+  for (const std::string& extra : command.remaining()) refuse_extra(extra, command);
+  Arguments arguments{.command = command.get_name(),
+                      .run_file = line.run_file,
+                      .runs = line.runs,
+                      .json = line.json,
+                      .dry_run = line.dry_run};
+  if (arguments.command == "doctor") return arguments;
+  if (arguments.run_file.empty()) {
+    throw Error("which run file? For example: snug {} run.yaml", arguments.command);
+  }
+  for (const std::string& word : line.settings) arguments.settings.push_back(setting_of(word));
+  add_override(arguments, "memory", line.memory);
+  add_override(arguments, "epochs", line.epochs);
+  add_override(arguments, "seed", line.seed);
+  add_override(arguments, "threads", line.threads);
+  add_batch_sizes(arguments, line.batch_sizes);
+  return arguments;
+}
+
+}  // namespace
+
+std::string version() { return SNUG_VERSION; }
+
+ParsedArguments parse_arguments(std::span<const std::string> words) {
+  CLI::App app{kAbout};
+  Line line;
+  add_all(app, line);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return {.arguments = {}, .text = app.help()};
+  } catch (const CLI::CallForVersion& call) {
+    return {.arguments = {}, .text = call.what() + std::string("\n")};
+  } catch (const CLI::ParseError& error) {
+    throw Error("{}; see snug --help", error.what());
+  }
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  if (commands.empty() && words.empty()) return {.arguments = {}, .text = app.help()};
+  if (commands.empty()) {
+    throw Error("there is no command {}; did you mean snug {}?", words[0],
+                nearest_word(words[0], kCommands));
+  }
+  return {.arguments = arguments_of(*commands[0], line), .text = {}};
+}
+
+}  // namespace snug::cli

@@ -1,0 +1,33 @@
+// The commands of `snug`, one file each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "snug/base/file.h"
+#include "snug/cli/yaml_value.h"
+
+namespace snug::cli {
+
+// A command line as it was understood.
+struct Arguments {
+  std::string command;  // "fit", "plan", "summary", "doctor".
+  std::string run_file;
+  std::vector<Override> settings;    // fit.epochs=3, --epochs 3.
+  std::vector<int64_t> batch_sizes;  // Of plan.
+  Path runs = "runs";                // Where runs are kept.
+  bool json = false;
+  bool dry_run = false;
+
+  Path cache() const { return runs / ".cache"; }
+};
+
+// Each prints its result to stdout, with --json as one object, and returns the exit code. Throws
+// Error for what goes wrong.
+int fit_command(const Arguments& arguments);
+int plan_command(const Arguments& arguments);
+int summary_command(const Arguments& arguments);
+int doctor_command(const Arguments& arguments);
+
+}  // namespace snug::cli

@@ -1,0 +1,97 @@
+// The files of a run file: .npy as {x: ..., y: ...}, IDX as {images: ..., labels: ...}.
+
+#include <algorithm>
+#include <array>
+
+#include "snug/cli/run_file.h"
+#include "snug/data/idx.h"
+#include "snug/data/npy.h"
+
+namespace snug::cli {
+namespace {
+
+constexpr std::array<std::string_view, 5> kFiles = {"x", "y", "sample_weight", "images", "labels"};
+constexpr std::array<std::string_view, 7> kKeys = {"train",         "validation", "x",     "y",
+                                                   "sample_weight", "images",     "labels"};
+constexpr std::string_view kForms =
+    "{x: x.npy, y: y.npy} for NumPy files or {images: ..., labels: ...} for IDX files";
+
+bool is_csv(const YamlValue& value) {
+  return value.is_scalar() && (value.text.ends_with(".csv") || value.text.ends_with(".tsv"));
+}
+
+// What the design promises and this version does not have yet.
+void refuse_what_comes_later(const YamlValue& data) {
+  for (const YamlItem& item : data.items) {
+    if (is_csv(item.value)) {
+      item.value.fail(
+          "CSV files ({}) cannot be read yet; save the columns as .npy files and give "
+          "{}: {{x: x.npy, y: y.npy}}",
+          item.value.text, item.key);
+    }
+    if (item.key == "label" || item.key == "on_bad_row") {
+      throw PlacedError(item.where, fmt::format("{} is for CSV files, which cannot be read yet; "
+                                                "give {}",
+                                                item.key, kForms));
+    }
+  }
+}
+
+const YamlValue& file_of(const YamlValue& files, std::string_view key) {
+  if (const YamlValue* file = files.find(key)) return *file;
+  files.fail("{} has no {}; give {}", files.path, key, kForms);
+}
+
+SourcePtr open_npy(const RunFile& run, const YamlValue& files) {
+  data::NpyOptions options{.x = {run.path(file_of(files, "x"))},
+                           .y = {run.path(file_of(files, "y"))}};
+  if (const YamlValue* weight = files.find("sample_weight")) {
+    options.sample_weight = run.path(*weight);
+  }
+  return data::npy(options);
+}
+
+SourcePtr open_idx(const RunFile& run, const YamlValue& files, const Path& cache) {
+  return data::idx({.x = {run.path(file_of(files, "images"))},
+                    .y = {run.path(file_of(files, "labels"))},
+                    .cache = cache});
+}
+
+SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cache) {
+  files.expect_map(kForms);
+  const bool idx = files.find("images") != nullptr || files.find("labels") != nullptr;
+  const bool npy = files.find("x") != nullptr || files.find("y") != nullptr;
+  if (idx == npy) files.refuse(kForms);
+  if (idx && files.find("sample_weight") != nullptr) {
+    files.find("sample_weight")->fail("IDX files have no sample_weight; give class_weight in fit");
+  }
+  return placed(files.where,
+                [&] { return idx ? open_idx(run, files, cache) : open_npy(run, files); });
+}
+
+}  // namespace
+
+RunData open_data(const RunFile& run, const Path& cache) {
+  const YamlValue* data = run.section("data");
+  if (data == nullptr) {
+    throw PlacedError(run.file, fmt::format("there is no data; give data: {{train: {}}}", kForms));
+  }
+  data->expect_map(fmt::format("a map: train and validation, each {}", kForms));
+  refuse_what_comes_later(*data);
+  expect_keys(*data, kKeys, "setting of data");
+  const YamlValue *train = data->find("train"), *validation = data->find("validation");
+  const bool is_plain = std::ranges::any_of(kFiles, [&](auto key) { return data->find(key); });
+  if (is_plain && train != nullptr) {
+    train->fail("the training files are given twice: under train and beside it; keep one");
+  }
+  if (!is_plain && train == nullptr) data->fail("data has no train; give train: {}", kForms);
+  if (train != nullptr && train->is_map()) expect_keys(*train, kFiles, "setting of data.train");
+  if (validation != nullptr && validation->is_map()) {
+    expect_keys(*validation, kFiles, "setting of data.validation");
+  }
+  RunData opened{.train = open_files(run, is_plain ? *data : *train, cache)};
+  if (validation != nullptr) opened.validation = open_files(run, *validation, cache);
+  return opened;
+}
+
+}  // namespace snug::cli

@@ -1,0 +1,119 @@
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "snug/base/bytes.h"
+#include "snug/base/memory.h"
+#include "snug/cli/command.h"
+#include "snug/cli/refusal.h"
+#include "snug/cli/run_directory.h"
+#include "snug/cli/run_watch.h"
+#include "snug/cli/session.h"
+#include "snug/cli/versions.h"
+#include "snug/train/fit.h"
+#include "snug/train/progress.h"
+
+namespace snug::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A bar is for a terminal; elsewhere a line an epoch is enough.
+void choose_progress(Session& session, bool json) {
+  if (session.run.section("fit")->find("verbose") != nullptr) return;
+  session.fit.verbose = ::isatty(json ? STDERR_FILENO : STDOUT_FILENO) != 0 ? 1 : 2;
+}
+
+std::unique_ptr<FitRun> make_fit(Session& session) {
+  try {
+    return placed(session.run.file, [&] {
+      return std::make_unique<FitRun>(session.model, session.data, session.fit);
+    });
+  } catch (const BudgetError& error) {
+    throw refusal(session, error);
+  }
+}
+
+Json summary_of(const Session& session, const FitPlan& plan, const RunWatch& watch, int exit) {
+  Json metrics = Json::object();
+  if (!watch.epochs().empty()) {
+    for (const auto& [name, value] : watch.epochs().back().logs) metrics[name] = value;
+  }
+  return {{"command", "fit"},
+          {"exit", exit},
+          {"name", session.run.name},
+          {"metrics", metrics},
+          {"epochs", watch.epochs().size()},
+          {"steps", watch.steps()},
+          {"seconds", watch.seconds()},
+          {"budget_bytes", plan.budget_bytes},
+          {"planned_bytes", plan.total_bytes()},
+          {"peak_resident_bytes", peak_resident_bytes()},
+          {"seed", session.fit.seed},
+          {"versions", versions()}};
+}
+
+void write_results(const RunDirectory& directory, const RunWatch& watch, const Json& summary) {
+  directory.write("history.csv", history_csv(watch.epochs()));
+  directory.write("summary.json", summary.dump(2) + "\n");
+}
+
+int exit_code_of_signal() { return caught_signal() == 0 ? 0 : 128 + caught_signal(); }
+
+void print_end(const Arguments& arguments, const RunDirectory& directory, const Json& summary,
+               const RunWatch& watch) {
+  const auto bytes = [&](const char* key) { return bytes_text(summary[key].get<int64_t>()); };
+  const Logs last = watch.epochs().empty() ? Logs() : watch.epochs().back().logs;
+  fmt::print("\n{} after {} steps and {:.1f} s{}\n",
+             summary["exit"] == 0 ? "Done" : "Stopped by a signal", watch.steps(), watch.seconds(),
+             logs_text(last));
+  fmt::print("Memory: at most {} of the budget of {} (planned: {})\n", bytes("peak_resident_bytes"),
+             bytes("budget_bytes"), bytes("planned_bytes"));
+  fmt::print("Kept:   {}/ with run.yaml, summary.json, history.csv, report.txt\n",
+             directory.path().string());
+  fmt::print(
+      "Next:   snug fit {0} fit.epochs=10                 train longer\n"
+      "        snug plan {0} --batch-size 32,256,1024     see what larger batches take\n"
+      "        snug --help                                all commands\n",
+      arguments.run_file);
+}
+
+}  // namespace
+
+int fit_command(const Arguments& arguments) {
+  if (arguments.dry_run) return plan_command(arguments);
+  Session session = open_session(arguments);
+  choose_progress(session, arguments.json);
+  const auto watch = std::make_shared<RunWatch>();
+  session.fit.callbacks.push_back(watch);
+  const std::unique_ptr<FitRun> fit = make_fit(session);
+  const FitPlan& plan = fit->plan();
+
+  const RunDirectory directory(arguments.runs, session.run.name);
+  directory.write("run.yaml", resolved_text(session.run, session.fit, plan.budget_bytes));
+  directory.write("report.txt", plan.text());
+  catch_signals();
+  try {
+    placed(session.run.file, [&] { fit->run(); });
+  } catch (const Error& error) {
+    Json summary = summary_of(session, plan, *watch, error.exit_code());
+    summary["error"] = error.what();
+    write_results(directory, *watch, summary);
+    throw;
+  }
+  Json summary = summary_of(session, plan, *watch, exit_code_of_signal());
+  write_results(directory, *watch, summary);
+  summary["directory"] = directory.path().string();
+  if (arguments.json) {
+    fmt::print("{}\n", summary.dump());
+  } else {
+    print_end(arguments, directory, summary, *watch);
+  }
+  return exit_code_of_signal();
+}
+
+}  // namespace snug::cli

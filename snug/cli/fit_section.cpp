@@ -1,0 +1,185 @@
+// How a run file says compile and fit.
+
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "snug/base/nearest_word.h"
+#include "snug/cli/run_file.h"
+#include "snug/cli/yaml_settings.h"
+#include "snug/optim/optimizer.h"
+#include "snug/train/callbacks.h"
+
+namespace snug::cli {
+namespace {
+
+// Those settings that are plain numbers and switches.
+struct FitSettings final : Configurable {
+  std::string_view class_name() const override { return "fit"; }
+  void settings(SettingVisitor& visitor) override {
+    visitor.visit("batch_size", options.batch_size);
+    visitor.visit("epochs", epochs);
+    visitor.visit("initial_epoch", initial_epoch);
+    visitor.visit("shuffle", options.shuffle);
+    visitor.visit("validation_split", options.validation_split);
+    visitor.visit("validation_batch_size", options.validation_batch_size);
+    visitor.visit("validation_steps", options.validation_steps);
+    visitor.visit("validation_freq", validation_freq);
+    visitor.visit("steps_per_epoch", options.steps_per_epoch);
+    visitor.visit("verbose", verbose);
+    visitor.visit("threads", threads);
+    visitor.visit("seed", seed);
+  }
+
+  FitOptions options;
+  int64_t epochs = 1, initial_epoch = 0, verbose = 1, threads = 0, seed = 0;
+  std::vector<int64_t> validation_freq = {1};
+};
+
+// What has a form of its own.
+constexpr std::array<std::string_view, 7> kOthers = {
+    "loss", "optimizer", "metrics", "weighted_metrics", "callbacks", "memory", "class_weight"};
+
+const YamlValue& fit_of(const RunFile& run) {
+  const YamlValue* fit = run.section("fit");
+  if (fit == nullptr) {
+    throw PlacedError(run.file, "there is no fit; give fit: {loss: ..., optimizer: adam}");
+  }
+  fit->expect_map("a map, such as {loss: mse, optimizer: adam, epochs: 10}");
+  return *fit;
+}
+
+// A list of words with or without settings; one of them may stand alone.
+void each_named(const YamlValue* value, std::string_view what,
+                const std::function<void(const NamedSettings&)>& visit) {
+  if (value == nullptr || value->is_null()) return;
+  if (value->is_list()) {
+    for (const YamlValue& element : value->list) visit(named_settings(element, what));
+  } else if (value->is_map()) {
+    for (const YamlItem& item : value->items) {
+      visit({item.key, item.value.is_null() ? nullptr : &item.value, item.where});
+    }
+  } else {
+    visit(named_settings(*value, what));
+  }
+}
+
+SchedulePtr read_schedule(const YamlValue& value) {
+  static constexpr std::array<std::string_view, 6> kClasses = {
+      "CosineDecay",      "CosineDecayRestarts",    "ExponentialDecay",
+      "InverseTimeDecay", "PiecewiseConstantDecay", "PolynomialDecay"};
+  const NamedSettings named = named_settings(
+      value, "a number, or a schedule with its settings, such as {cosine_decay: {...}}");
+  for (const std::string_view name : kClasses) {
+    if (!same_word(name, named.name)) continue;
+    const SchedulePtr schedule = make_schedule(name);
+    read_settings(named, *schedule);
+    placed(named.where, [&] { schedule->check(); });
+    return schedule;
+  }
+  throw PlacedError(named.where, fmt::format("\"{}\" is no schedule; did you mean {}?", named.name,
+                                             snake_case(nearest_word(named.name, kClasses))));
+}
+
+Optimizer read_optimizer(const YamlValue& value) {
+  const NamedSettings named =
+      named_settings(value, "an optimizer: adam, or {adam: {learning_rate: 0.001}}");
+  Optimizer optimizer = placed(named.where, [&] { return make_optimizer(named.name); });
+  const YamlValue* rate = named.settings ? named.settings->find("learning_rate") : nullptr;
+  if (rate != nullptr && rate->is_map()) optimizer->set_learning_rate(read_schedule(*rate));
+  read_settings(named, *optimizer.definition());
+  placed(named.where, [&] { optimizer->check(); });
+  return optimizer;
+}
+
+Loss read_loss(const YamlValue& value) {
+  const NamedSettings named = named_settings(
+      value, "a loss: mse, or {sparse_categorical_crossentropy: {from_logits: true}}");
+  Loss loss = placed(named.where, [&] { return make_loss(named.name); });
+  if (named.settings != nullptr) read_settings(named, *loss.definition());
+  return loss;
+}
+
+std::vector<Metric> read_metrics(const YamlValue* value) {
+  std::vector<Metric> metrics;
+  each_named(value, "a metric: accuracy, or {auc: {curve: PR}}", [&](const NamedSettings& named) {
+    Metric metric = placed(named.where, [&] { return Metric(named.name); });
+    if (named.settings != nullptr) {
+      if (!metric.definition()) named.settings->refuse("left out: accuracy has no settings");
+      read_settings(named, *metric.definition());
+      metric = Metric(metric.definition());
+    }
+    metrics.push_back(metric);
+  });
+  return metrics;
+}
+
+std::vector<CallbackPtr> read_callbacks(const YamlValue* value) {
+  std::vector<CallbackPtr> callbacks;
+  each_named(value, "a callback: {early_stopping: {patience: 3}}", [&](const NamedSettings& named) {
+    const auto callback = placed(named.where, [&] { return make_callback(named.name); });
+    read_settings(named, *callback);
+    callbacks.push_back(callback);
+  });
+  return callbacks;
+}
+
+// {0: 1, 1: 5}, or [1, 5].
+std::map<int64_t, double> read_class_weight(const YamlValue* value) {
+  std::map<int64_t, double> weights;
+  if (value == nullptr || value->is_null()) return weights;
+  if (value->is_map()) {
+    for (const YamlItem& item : value->items) {
+      const YamlValue label{.kind = YamlValue::Kind::scalar,
+                            .text = item.key,
+                            .where = item.where,
+                            .path = "a class of " + value->path};
+      weights[label.as_int()] = item.value.as_double();
+    }
+    return weights;
+  }
+  for (const double weight : value->as_doubles()) {
+    weights.emplace(static_cast<int64_t>(weights.size()), weight);
+  }
+  return weights;
+}
+
+int checked_int(const YamlValue& fit, const char* key, int64_t value, int64_t least) {
+  if (value >= least && value <= INT32_MAX) return static_cast<int>(value);
+  fit.find(key)->refuse(fmt::format("a whole number of {} or more", least));
+}
+
+}  // namespace
+
+CompileOptions compile_options(const RunFile& run) {
+  const YamlValue& fit = fit_of(run);
+  const YamlValue* loss = fit.find("loss");
+  if (loss == nullptr) fit.fail("there is no loss; give one, such as loss: mse");
+  CompileOptions options;
+  options.loss = read_loss(*loss);
+  if (const YamlValue* value = fit.find("optimizer")) options.optimizer = read_optimizer(*value);
+  options.metrics = read_metrics(fit.find("metrics"));
+  options.weighted_metrics = read_metrics(fit.find("weighted_metrics"));
+  return options;
+}
+
+FitOptions fit_options(const RunFile& run) {
+  const YamlValue& fit = fit_of(run);
+  FitSettings read;
+  read_settings({.name = "fit", .settings = &fit, .where = fit.where}, read,
+                {.main_setting = "", .others = kOthers});
+  FitOptions options = std::move(read.options);
+  options.epochs = checked_int(fit, "epochs", read.epochs, 0);
+  options.initial_epoch = checked_int(fit, "initial_epoch", read.initial_epoch, 0);
+  options.verbose = checked_int(fit, "verbose", read.verbose, 0);
+  options.threads = checked_int(fit, "threads", read.threads, 0);
+  if (read.seed < 0) fit.find("seed")->refuse("a whole number of 0 or more");
+  options.seed = static_cast<uint64_t>(read.seed);
+  options.validation_freq.assign(read.validation_freq.begin(), read.validation_freq.end());
+  if (const YamlValue* memory = fit.find("memory")) options.memory = memory->as_bytes();
+  options.class_weight = read_class_weight(fit.find("class_weight"));
+  options.callbacks = read_callbacks(fit.find("callbacks"));
+  return options;
+}
+
+}  // namespace snug::cli

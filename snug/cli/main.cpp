@@ -1,0 +1,82 @@
+// Finds the command, and turns what it throws into one line and an exit code.
+
+#include <cstdio>
+#include <exception>
+#include <nlohmann/json.hpp>
+
+#include "snug/base/error.h"
+#include "snug/base/log.h"
+#include "snug/cli/arguments.h"
+
+namespace snug::cli {
+namespace {
+
+constexpr int kOurFault = 1;
+
+// Progress and news to stdout, unless that is kept for JSON; warnings to stderr.
+void start_log(const Arguments& arguments) {
+  FILE* news = arguments.json ? stderr : stdout;
+  set_log_sink([news, command = arguments.command](LogLevel level, std::string_view message) {
+    if (level == LogLevel::debug) return;
+    if (level == LogLevel::progress) {
+      fmt::print(news, "{}", message);
+    } else if (level == LogLevel::info) {
+      fmt::print(news, "{}\n", message);
+    } else {
+      fmt::print(stderr, "snug {}: {}: {}\n", command, name(level), message);
+    }
+    std::fflush(news);
+  });
+}
+
+int report(const Arguments& arguments, int exit, const std::string& message) {
+  std::fflush(stdout);
+  const std::string who = arguments.command.empty() ? "snug" : "snug " + arguments.command;
+  fmt::print(stderr, "{}: {}\n", who, message);
+  if (arguments.json) {
+    const nlohmann::ordered_json json = {
+        {"command", arguments.command}, {"exit", exit}, {"error", message}};
+    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+  return exit;
+}
+
+int run_command(const Arguments& arguments) {
+  if (arguments.command == "fit") return fit_command(arguments);
+  if (arguments.command == "plan") return plan_command(arguments);
+  if (arguments.command == "summary") return summary_command(arguments);
+  return doctor_command(arguments);
+}
+
+int run(std::span<const std::string> words) {
+  Arguments arguments;
+  try {
+    const ParsedArguments parsed = parse_arguments(words);
+    fmt::print("{}", parsed.text);
+    if (!parsed.arguments) return 0;
+    arguments = *parsed.arguments;
+    start_log(arguments);
+    const int exit = run_command(arguments);
+    set_log_sink({});
+    return exit;
+  } catch (const InternalError& error) {
+    return report(
+        arguments, error.exit_code(),
+        fmt::format("this is a fault of Snug, not yours; please report it: {}", error.what()));
+  } catch (const Error& error) {
+    return report(arguments, error.exit_code(), error.what());
+  } catch (const std::exception& error) {
+    return report(
+        arguments, kOurFault,
+        fmt::format("this is a fault of Snug, not yours; please report it: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+}  // namespace snug::cli
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return snug::cli::run(words);
+}

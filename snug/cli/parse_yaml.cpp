@@ -1,0 +1,177 @@
+// Between yaml-cpp's nodes and ours. yaml-cpp takes the first of two equal keys without a word, so
+// maps are looked through here.
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "snug/cli/yaml_value.h"
+
+namespace snug::cli {
+namespace {
+
+// Aliases can make a small file into a huge tree.
+constexpr int kMostValues = 100'000;
+constexpr int kMostDepth = 100;
+
+class Converter {
+ public:
+  explicit Converter(std::string place) : place_(std::move(place)) {}
+  Converter(std::string file, bool has_lines) : place_(std::move(file)), has_lines_(has_lines) {}
+
+  YamlValue convert(const YAML::Node& node, const std::string& path, int depth = 0) {
+    YamlValue value;
+    value.where = where(node);
+    value.path = path;
+    if (++values_ > kMostValues || depth > kMostDepth) {
+      value.fail("this is too large or too deep for a run file; write it without aliases");
+    }
+    switch (node.Type()) {
+      case YAML::NodeType::Undefined:
+      case YAML::NodeType::Null:
+        break;
+      case YAML::NodeType::Scalar:
+        convert_scalar(node, value);
+        break;
+      case YAML::NodeType::Sequence:
+        value.kind = YamlValue::Kind::list;
+        for (const YAML::Node& element : node) {
+          const std::string number = std::to_string(value.list.size());
+          value.list.push_back(convert(element, joined(path, number), depth + 1));
+        }
+        break;
+      case YAML::NodeType::Map:
+        convert_map(node, value, depth);
+        break;
+    }
+    return value;
+  }
+
+ private:
+  static std::string joined(const std::string& path, const std::string& key) {
+    return path.empty() ? key : path + "." + key;
+  }
+
+  std::string where(const YAML::Node& node) const {
+    if (!has_lines_ || node.Mark().is_null()) return place_;
+    return fmt::format("{}:{}", place_, node.Mark().line + 1);
+  }
+
+  static void convert_scalar(const YAML::Node& node, YamlValue& value) {
+    value.kind = YamlValue::Kind::scalar;
+    value.text = node.Scalar();
+    value.quoted = node.Tag() == "!";
+  }
+
+  void convert_map(const YAML::Node& node, YamlValue& value, int depth) {
+    value.kind = YamlValue::Kind::map;
+    for (const auto& pair : node) {
+      const YAML::Node &key = pair.first, &held = pair.second;
+      YamlItem item{.key = {}, .where = where(key), .value = {}};
+      if (!key.IsScalar()) throw PlacedError(item.where, "a key must be one word");
+      item.key = key.Scalar();
+      const auto first = std::ranges::find(value.items, item.key, &YamlItem::key);
+      if (first != value.items.end()) {
+        throw PlacedError(item.where,
+                          fmt::format("\"{}\" is given twice (first at {}); remove one of them",
+                                      item.key, first->where));
+      }
+      item.value = convert(held, joined(value.path, item.key), depth + 1);
+      if (item.value.is_null()) item.value.where = item.where;
+      value.items.push_back(std::move(item));
+    }
+  }
+
+  std::string place_;
+  bool has_lines_ = false;
+  int values_ = 0;
+};
+
+void emit(YAML::Emitter& out, const YamlValue& value) {
+  switch (value.kind) {
+    case YamlValue::Kind::null:
+      out << YAML::Null;
+      break;
+    case YamlValue::Kind::scalar:
+      if (value.quoted) out << YAML::DoubleQuoted;
+      out << value.text;
+      break;
+    case YamlValue::Kind::list: {
+      const bool nests = std::ranges::any_of(
+          value.list, [](const YamlValue& v) { return v.is_list() || v.is_map(); });
+      out << (nests ? YAML::Block : YAML::Flow) << YAML::BeginSeq;
+      for (const YamlValue& element : value.list) emit(out, element);
+      out << YAML::EndSeq;
+      break;
+    }
+    case YamlValue::Kind::map:
+      out << YAML::BeginMap;
+      for (const YamlItem& item : value.items) {
+        out << YAML::Key << item.key << YAML::Value;
+        emit(out, item.value);
+      }
+      out << YAML::EndMap;
+      break;
+  }
+}
+
+// The value that a part of a path names; made where it is missing.
+YamlValue& step_into(YamlValue& value, const std::string& key, const std::string& place) {
+  if (!value.is_list()) {
+    if (!value.is_map()) value.set_text("");
+    return value.at(key, place);
+  }
+  size_t index = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+  const bool is_number = error == std::errc() && end == key.data() + key.size();
+  if (!is_number || index >= value.list.size()) {
+    throw PlacedError(place, fmt::format("{} is a list of {}; name one by its number, from 0 on",
+                                         value.path, value.list.size()));
+  }
+  return value.list[index];
+}
+
+}  // namespace
+
+YamlValue parse_yaml(std::string_view text, const std::string& file) {
+  std::vector<YAML::Node> documents;
+  try {
+    documents = YAML::LoadAll(std::string(text));
+  } catch (const YAML::Exception& error) {
+    throw PlacedError(fmt::format("{}:{}", file, error.mark.line + 1),
+                      "this is no YAML: " + error.msg);
+  }
+  if (documents.size() > 1) {
+    throw PlacedError(file, fmt::format("it holds {} documents (--- begins one); a run file is one",
+                                        documents.size()));
+  }
+  const YAML::Node root = documents.empty() ? YAML::Node() : documents[0];
+  YamlValue value = Converter(file, /*has_lines=*/true).convert(root, "");
+  if (value.is_null()) value.where = file;
+  return value;
+}
+
+void override_value(YamlValue& root, const Override& setting) {
+  YamlValue* value = &root;
+  std::string rest = setting.path;
+  while (!rest.empty()) {
+    const size_t dot = rest.find('.');
+    value = &step_into(*value, rest.substr(0, dot), setting.place);
+    rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
+  }
+  try {
+    const YAML::Node node = YAML::Load(setting.value);
+    *value = Converter(setting.place).convert(node, setting.path);
+  } catch (const YAML::Exception& error) {
+    throw PlacedError(setting.place, "its value is no YAML: " + error.msg);
+  }
+}
+
+std::string yaml_text(const YamlValue& value) {
+  YAML::Emitter out;
+  emit(out, value);
+  return std::string(out.c_str()) + "\n";
+}
+
+}  // namespace snug::cli

@@ -1,0 +1,60 @@
+#include "snug/cli/run_directory.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <set>
+
+namespace snug::cli {
+namespace {
+
+int64_t largest_number(const Path& directory) {
+  int64_t largest = 0;
+  for (const std::string& name : real_files().list(directory)) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error == std::errc() && end == name.data() + name.size()) {
+      largest = std::max(largest, number);
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(const Path& runs, const std::string& name) {
+  const Path directory = runs / name;
+  real_files().create_directories(directory);
+  for (int64_t number = largest_number(directory) + 1;; ++number) {
+    path_ = directory / std::to_string(number);
+    if (::mkdir(path_.c_str(), 0777) == 0) return;
+    if (errno != EEXIST) throw file_error(path_, "create the directory", errno);
+  }
+}
+
+void RunDirectory::write(std::string_view file, std::string_view text) const {
+  write_atomically(real_files(), path_ / file,
+                   [&](File& out) { out.append(std::as_bytes(std::span(text))); });
+}
+
+std::string history_csv(const std::vector<RunWatch::Epoch>& epochs) {
+  std::set<std::string> names;
+  for (const RunWatch::Epoch& epoch : epochs) {
+    for (const auto& [name, value] : epoch.logs) names.insert(name);
+  }
+  std::string text = "epoch";
+  for (const std::string& name : names) text += "," + name;
+  for (const RunWatch::Epoch& epoch : epochs) {
+    text += fmt::format("\n{}", epoch.number);
+    for (const std::string& name : names) {
+      const auto found = epoch.logs.find(name);
+      text += found == epoch.logs.end() ? "," : fmt::format(",{}", found->second);
+    }
+  }
+  return text + "\n";
+}
+
+}  // namespace snug::cli

@@ -1,0 +1,30 @@
+// Where a run leaves what it found: runs/<name>/<n>/.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "snug/base/file.h"
+#include "snug/cli/run_watch.h"
+
+namespace snug::cli {
+
+class RunDirectory {
+ public:
+  // Makes the directory of the next run of this name; n counts from 1. Two programs that do so at
+  // once get two directories. Throws FileError.
+  RunDirectory(const Path& runs, const std::string& name);
+
+  const Path& path() const { return path_; }
+  // A whole file in one step: see write_atomically.
+  void write(std::string_view file, std::string_view text) const;
+
+ private:
+  Path path_;
+};
+
+// A line for each epoch, under a header with the names of all logs; empty where an epoch has no
+// such log. Epochs count from 0, as in Keras's CSVLogger.
+std::string history_csv(const std::vector<RunWatch::Epoch>& epochs);
+
+}  // namespace snug::cli

@@ -1,0 +1,80 @@
+#include "snug/cli/run_file.h"
+
+#include <array>
+
+namespace snug::cli {
+namespace {
+
+constexpr std::array<std::string_view, 4> kSections = {"name", "data", "model", "fit"};
+
+std::string text_of(const std::string& file) {
+  constexpr int64_t kMostBytes = 1 << 20;
+  const std::unique_ptr<File> opened = real_files().open(file, OpenMode::read);
+  const int64_t bytes = opened->size();
+  if (bytes > kMostBytes) {
+    throw Error("{}: a run file has at most {} bytes, this one has {}; is it a data file?", file,
+                kMostBytes, bytes);
+  }
+  std::string text(static_cast<size_t>(bytes), '\0');
+  opened->read_exactly_at(std::as_writable_bytes(std::span(text)), 0);
+  return text;
+}
+
+// A run's name becomes a directory.
+void check_name(const RunFile& run) {
+  const bool plain =
+      !run.name.empty() && run.name[0] != '.' && run.name.find_first_of("/\\") == std::string::npos;
+  if (plain) return;
+  throw PlacedError(run.file, fmt::format("\"{}\" is no name for a run; it becomes a directory, so "
+                                          "give a word without slashes",
+                                          run.name));
+}
+
+void make_absolute(const RunFile& run, YamlValue& value) {
+  if (value.is_scalar()) value.set_text(std::filesystem::absolute(run.path(value)).string());
+  for (YamlItem& item : value.items) make_absolute(run, item.value);
+}
+
+}  // namespace
+
+Path RunFile::path(const YamlValue& value) const {
+  const Path path = value.as_text();
+  return (path.is_absolute() ? path : Path(file).parent_path() / path).lexically_normal();
+}
+
+RunFile read_run_file(const std::string& file, const std::vector<Override>& settings) {
+  RunFile run{.file = file, .name = Path(file).stem().string(), .tree = {}};
+  run.tree = parse_yaml(text_of(file), file);
+  if (run.tree.is_null()) run.tree.fail("it is empty; it needs the sections data, model and fit");
+  run.tree.expect_map("a map with the sections data, model and fit");
+  for (const Override& setting : settings) override_value(run.tree, setting);
+  expect_keys(run.tree, kSections, "section of a run file");
+  if (const YamlValue* name = run.section("name")) run.name = name->as_text();
+  check_name(run);
+  return run;
+}
+
+std::string place_of(const RunFile& run, std::string_view fit_setting) {
+  const YamlValue* fit = run.section("fit");
+  if (fit == nullptr) return run.file;
+  const YamlValue* setting = fit->find(fit_setting);
+  return setting != nullptr ? setting->where : fit->where;
+}
+
+std::string resolved_text(const RunFile& run, const FitOptions& options, int64_t budget_bytes) {
+  YamlValue tree = run.tree;
+  tree.at("name", run.file).set_text(run.name);
+  if (YamlValue* data = tree.find("data")) make_absolute(run, *data);
+  YamlValue& fit = tree.at("fit", run.file);
+  const auto set = [&](std::string_view key, const std::string& value) {
+    fit.at(key, run.file).set_text(value);
+  };
+  if (options.batch_size) set("batch_size", std::to_string(*options.batch_size));
+  set("epochs", std::to_string(options.epochs));
+  set("shuffle", options.shuffle ? "true" : "false");
+  set("seed", std::to_string(options.seed));
+  set("memory", std::to_string(budget_bytes));
+  return yaml_text(tree);
+}
+
+}  // namespace snug::cli

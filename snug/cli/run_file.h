@@ -1,0 +1,49 @@
+// A run file: what to train on, what, and how. Everything here throws Error that names the file,
+// the line and, for a word that is not known, the nearest right one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "snug/base/file.h"
+#include "snug/cli/yaml_value.h"
+#include "snug/data/source.h"
+#include "snug/train/model.h"
+
+namespace snug::cli {
+
+struct RunFile {
+  std::string file;  // As the user named it.
+  std::string name;  // Of the run: `name`, or the file's name without its end.
+  YamlValue tree;    // With the settings of the command line.
+
+  // A section of the tree (data, model, fit); null where there is none.
+  const YamlValue* section(std::string_view name) const { return tree.find(name); }
+  // A path in the file, which is relative to the file's own folder.
+  Path path(const YamlValue& value) const;
+};
+
+// With the settings of the command line put in.
+RunFile read_run_file(const std::string& file, const std::vector<Override>& settings);
+
+struct RunData {
+  SourcePtr train;
+  SourcePtr validation;  // Null where there is none.
+};
+// Rows of compressed files are inflated into the folder `cache`, once.
+RunData open_data(const RunFile& run, const Path& cache);
+
+// The layers as a Sequential, with the input that the first of them or else the data says.
+Sequential make_model(const RunFile& run);
+Sequential make_model(const RunFile& run, const Source& data);
+
+// What `fit` says, for compile and for fit. The validation data is not set.
+CompileOptions compile_options(const RunFile& run);
+FitOptions fit_options(const RunFile& run);
+// The place of a setting of fit, or of the section, or of the file.
+std::string place_of(const RunFile& run, std::string_view fit_setting);
+
+// The run file that gives this run again: paths are absolute, and what was left out is said.
+std::string resolved_text(const RunFile& run, const FitOptions& options, int64_t budget_bytes);
+
+}  // namespace snug::cli

@@ -1,0 +1,40 @@
+// What the CLI sees of a run while it goes on.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "snug/train/callback.h"
+
+namespace snug::cli {
+
+// From now on SIGINT and SIGTERM ask the run to end after its step; a second one ends the program
+// at once.
+void catch_signals();
+// The one that came, or 0.
+int caught_signal();
+
+// Counts steps, keeps the logs of every epoch and ends the run when a signal has come. To be the
+// last of the callbacks, so that it sees what the others add.
+class RunWatch final : public Callback {
+ public:
+  struct Epoch {
+    int number = 0;
+    Logs logs;
+  };
+
+  void on_epoch_end(int epoch, Logs& logs) override { epochs_.push_back({epoch, logs}); }
+  void on_train_batch_end(int64_t batch, const Logs& logs) override;
+
+  int64_t steps() const { return steps_; }
+  const std::vector<Epoch>& epochs() const { return epochs_; }
+  double seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+  std::vector<Epoch> epochs_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace snug::cli
