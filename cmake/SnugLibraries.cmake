@@ -6,6 +6,7 @@ find_dependency(Threads)
 find_dependency(OpenMP COMPONENTS CXX)
 find_dependency(fmt)
 find_dependency(hwy)
+find_dependency(ZLIB)
 
 # libdnnl-dev's own config wants OpenCL, which only its recommended packages bring: look for the files as well.
 find_package(dnnl CONFIG QUIET)

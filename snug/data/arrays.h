@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "snug/data/source.h"
 
 namespace snug {
 
-// A view on an array of rows that the caller keeps alive while it is used.
+// A view on an array of rows that the caller keeps alive, and unchanged in size, while it is used.
 struct Array {
   const void* data = nullptr;
   StoredType stored = StoredType::float32;
@@ -60,7 +61,7 @@ struct ArraysOptions {
   Array sample_weight;  // One number a row; empty: none.
 };
 
-// Throws Error, in Keras's words, when the arrays do not have the same number of rows.
+// Throws Error, which names them, when the arrays do not have the same number of rows.
 SourcePtr arrays(const ArraysOptions& options);
 inline SourcePtr arrays(const Array& x, const Array& y) { return arrays({.x = {x}, .y = {y}}); }
 inline SourcePtr arrays(const Array& x) { return arrays({.x = {x}, .y = {}}); }

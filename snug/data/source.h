@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "snug/tensor/tensor.h"
@@ -39,7 +40,20 @@ struct Field {
   FieldRole role = FieldRole::input;
   StoredType stored = StoredType::float32;
   Shape row;  // Of one row; concrete.
+
+  size_t row_bytes() const { return static_cast<size_t>(row.size()) * size_of(stored); }
 };
+
+// The fields of a source, inputs first, with the rows that each of them has. Throws Error, which
+// names the fields, when there is none, when the numbers of rows differ, when a row has no elements
+// or when a weight is more than one number a row.
+void check_fields(std::span<const Field> fields, std::span<const int64_t> rows);
+
+// The name of the i-th of `count` fields: "x", or "x0", "x1", ...
+std::string field_name(std::string_view stem, size_t i, size_t count);
+
+// The rows [first, first + count) of a slot, as a slot; of a slot without data, one without data.
+Tensor rows_of(const Tensor& slot, int64_t first, int64_t count);
 
 // How far back a source can go.
 enum class Access {
@@ -48,13 +62,14 @@ enum class Access {
   once,    // Never again.
 };
 
+// Used by one thread at a time.
 class Source {
  public:
   virtual ~Source() = default;
 
   // Inputs first, then targets, then at most one weight.
   virtual const std::vector<Field>& fields() const = 0;
-  // Nullopt: not known before the end.
+  // Nullopt: not known before the end. Always known with random access.
   virtual std::optional<int64_t> rows() const = 0;
   virtual Access access() const = 0;
 
@@ -64,16 +79,24 @@ class Source {
   virtual void read(int field, std::span<const int64_t> rows, const Tensor& slot) = 0;
 
   // The memory of rows [first, first + count) of a field, where it stands in memory with just this
-  // dtype; else null.
+  // dtype; else null. A source that lends one row of a field lends any stretch of it.
   virtual const void* borrow(int /*field*/, int64_t /*first*/, int64_t /*count*/, DType /*dtype*/) {
     return nullptr;
   }
 
   // Sequential access: writes up to `count` next rows of all fields to the slots (in the order of
-  // fields) and says how many; 0 at the end.
+  // fields) and says how many: fewer only at the end, then 0. A slot without data stands for a
+  // field that the caller has no use for.
   virtual int64_t next(int64_t count, std::span<const Tensor> slots) = 0;
   // From the start again. Throws Error for a source that cannot (Access::once).
   virtual void restart() = 0;
+
+  // A pass over the rows begins. Sources that order the rows of each pass anew take the order from
+  // its number; in sequence, all but Access::once start again.
+  virtual void begin_pass(uint64_t pass);
+
+  // What it holds as long as it lives, beside the caller's own arrays: for the plan.
+  virtual size_t buffer_bytes() const { return 0; }
 };
 using SourcePtr = std::shared_ptr<Source>;
 

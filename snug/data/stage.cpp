@@ -1,5 +1,6 @@
 #include "snug/data/stage.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,6 +11,11 @@
 
 namespace snug {
 namespace {
+
+// A stored bool: files may hold any byte, which a C++ bool may not.
+struct Truth {
+  uint8_t byte;
+};
 
 // Calls visit with a typed pointer to the stored elements.
 template <typename Visit>
@@ -40,113 +46,165 @@ auto typed(const void* from, StoredType stored, const Visit& visit) {
     case StoredType::boolean:
       break;
   }
-  return visit(static_cast<const bool*>(from));
+  return visit(static_cast<const Truth*>(from));
 }
 
-float as_float(kernels::Half half) {
+float number(kernels::Half half) {
   float value = 0;
   kernels::convert(&half, &value, 1);
   return value;
 }
+int number(Truth truth) { return truth.byte != 0 ? 1 : 0; }
 template <typename T>
-T as_float(T value) {
+T number(T value) {
   return value;
 }
 
-std::optional<int64_t> to_floats(const void* from, StoredType stored, int64_t count, float* to) {
-  typed(from, stored, [&](const auto* elements) { kernels::convert(elements, to, count); });
+template <typename From>
+void to_floats(const From* from, float* to, int64_t count) {
+  kernels::convert(from, to, count);
+}
+void to_floats(const Truth* from, float* to, int64_t count) {
+  kernels::convert(reinterpret_cast<const bool*>(from), to, count);
+}
+
+bool is_finite(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return (bits & 0x7f800000u) != 0x7f800000u;
+}
+
+// By bits, because the compiler vectorises it: a sum of floats has to keep its order.
+bool all_finite(const float* values, int64_t count) {
+  uint32_t bad = 0;
+  for (int64_t i = 0; i < count; ++i) bad |= static_cast<uint32_t>(!is_finite(values[i]));
+  return bad == 0;
+}
+
+// Block by block, so that the check finds the block in the cache.
+std::optional<int64_t> stage_floats(const void* from, StoredType stored, int64_t count, float* to) {
+  constexpr int64_t kBlock = 4096;
   const bool may_overflow = stored == StoredType::float16 || stored == StoredType::float32 ||
                             stored == StoredType::float64;
-  if (!may_overflow) return std::nullopt;
-  // x - x is 0 for every finite x and NaN otherwise: a sum that the compiler can vectorise.
-  float sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += to[i] - to[i];
-  if (sum == 0) return std::nullopt;
-  int64_t first = 0;
-  while (std::isfinite(to[first])) ++first;
-  return first;
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t size = std::min(kBlock, count - begin);
+    if (from != to) {
+      typed(from, stored,
+            [&](const auto* elements) { to_floats(elements + begin, to + begin, size); });
+    }
+    if (may_overflow && !all_finite(to + begin, size)) {
+      return std::find_if_not(to + begin, to + begin + size, is_finite) - to;
+    }
+  }
+  return std::nullopt;
+}
+
+template <typename To, typename Value>
+bool holds(Value value) {
+  if constexpr (std::is_floating_point_v<Value>) {
+    const double low = static_cast<double>(std::numeric_limits<To>::min());
+    const double end = std::ldexp(1.0, std::numeric_limits<To>::digits);
+    const auto wide = static_cast<double>(value);
+    return wide >= low && wide < end && wide == std::floor(wide);
+  } else {
+    return std::in_range<To>(value);
+  }
 }
 
 template <typename To>
-std::optional<int64_t> to_integers(const void* from, StoredType stored, int64_t count, To* to) {
+std::optional<int64_t> stage_integers(const void* from, StoredType stored, int64_t count, To* to) {
   return typed(from, stored, [&](const auto* elements) -> std::optional<int64_t> {
     for (int64_t i = 0; i < count; ++i) {
-      const auto value = as_float(elements[i]);
-      using Value = std::remove_const_t<decltype(value)>;
-      if constexpr (std::is_floating_point_v<Value>) {
-        constexpr auto kLow = static_cast<double>(std::numeric_limits<To>::min());
-        constexpr auto kHigh = static_cast<double>(std::numeric_limits<To>::max());
-        const auto wide = static_cast<double>(value);
-        if (!(wide >= kLow && wide <= kHigh && wide == std::floor(wide))) return i;
-      } else if constexpr (!std::is_same_v<Value, bool>) {
-        if (!std::in_range<To>(value)) return i;
-      }
+      const auto value = number(elements[i]);
+      if (!holds<To>(value)) return i;
       to[i] = static_cast<To>(value);
     }
     return std::nullopt;
   });
 }
 
-}  // namespace
+std::optional<int64_t> stage_truths(const void* from, StoredType stored, int64_t count,
+                                    uint8_t* to) {
+  return typed(from, stored, [&](const auto* elements) -> std::optional<int64_t> {
+    for (int64_t i = 0; i < count; ++i) {
+      const auto value = number(elements[i]);
+      if (value != 0 && value != 1) return i;
+      to[i] = static_cast<uint8_t>(value);
+    }
+    return std::nullopt;
+  });
+}
 
-size_t size_of(StoredType type) {
-  switch (type) {
-    case StoredType::float16:
-    case StoredType::int16:
-    case StoredType::uint16:
-      return 2;
-    case StoredType::float32:
-    case StoredType::int32:
-    case StoredType::uint32:
-      return 4;
-    case StoredType::float64:
-    case StoredType::int64:
-    case StoredType::uint64:
-      return 8;
-    case StoredType::int8:
-    case StoredType::uint8:
-    case StoredType::boolean:
-      return 1;
+std::string expectation(const std::string& value, DType wanted) {
+  switch (wanted) {
+    case DType::float32:
+      if (value.ends_with("nan") || value.ends_with("inf")) return "a finite number";
+      return "a number that float32 holds, up to 3.4e38,";
+    case DType::boolean:
+      return "0 or 1";
+    default:
+      return fmt::format("a whole number that {} holds", name_of(wanted));
   }
-  return 0;
 }
 
-std::string_view name_of(StoredType type) {
-  constexpr std::string_view kNames[] = {"float16", "float32", "float64", "int8",
-                                         "int16",   "int32",   "int64",   "uint8",
-                                         "uint16",  "uint32",  "uint64",  "bool"};
-  return kNames[static_cast<size_t>(type)];
+// Where an element stands in its row: nothing, a column, or an index.
+std::string place_in(const Shape& row, int64_t index) {
+  if (row.rank() == 0) return "";
+  if (row.rank() == 1) return fmt::format(", column {}", index);
+  Shape place = row;
+  for (int axis = row.rank() - 1; axis >= 0; --axis) {
+    place.set(axis, index % row[axis]);
+    index /= row[axis];
+  }
+  return fmt::format(", element {}", place.text());
 }
+
+}  // namespace
 
 std::optional<int64_t> stage(const void* from, StoredType stored, int64_t count, void* to,
                              DType dtype) {
   switch (dtype) {
     case DType::float32:
-      return to_floats(from, stored, count, static_cast<float*>(to));
+      return stage_floats(from, stored, count, static_cast<float*>(to));
     case DType::int32:
-      return to_integers(from, stored, count, static_cast<int32_t*>(to));
+      return stage_integers(from, stored, count, static_cast<int32_t*>(to));
     case DType::int64:
-      return to_integers(from, stored, count, static_cast<int64_t*>(to));
+      return stage_integers(from, stored, count, static_cast<int64_t*>(to));
     case DType::uint8:
+      return stage_integers(from, stored, count, static_cast<uint8_t*>(to));
     case DType::boolean:
-      return to_integers(from, stored, count, static_cast<uint8_t*>(to));
+      return stage_truths(from, stored, count, static_cast<uint8_t*>(to));
     case DType::float64:
       break;
   }
   throw InternalError("no slot is {}", name_of(dtype));
 }
 
+bool is_same(StoredType stored, DType dtype) {
+  return (stored == StoredType::float32 && dtype == DType::float32) ||
+         (stored == StoredType::int32 && dtype == DType::int32) ||
+         (stored == StoredType::int64 && dtype == DType::int64) ||
+         (stored == StoredType::uint8 && dtype == DType::uint8);
+}
+
 std::string element_text(const void* from, StoredType stored, int64_t index) {
   return typed(from, stored,
-               [&](const auto* elements) { return fmt::format("{}", as_float(elements[index])); });
+               [&](const auto* elements) { return fmt::format("{}", number(elements[index])); });
 }
 
 void refuse_element(const Field& field, int64_t row, int64_t index_in_row, const std::string& value,
                     DType wanted) {
-  const bool number = wanted == DType::float32;
-  throw DataError("{}: row {}, position {} is {}, but {} was expected; mend or drop the row",
-                  field.name, row, index_in_row, value,
-                  number ? "a finite number" : "a whole number");
+  throw DataError("{}: row {}{} is {}, but {} was expected; mend or drop the row", field.name, row,
+                  place_in(field.row, index_in_row), value, expectation(value, wanted));
+}
+
+void stage_rows(const Field& field, int64_t first_row, int64_t first_index, const void* from,
+                int64_t count, void* to, DType dtype) {
+  const std::optional<int64_t> bad = stage(from, field.stored, count, to, dtype);
+  if (!bad) return;
+  const int64_t index = first_index + *bad, elements = field.row.size();
+  refuse_element(field, first_row + index / elements, index % elements,
+                 element_text(from, field.stored, *bad), dtype);
 }
 
 }  // namespace snug

@@ -8,18 +8,27 @@
 
 namespace snug {
 
-// Writes `count` elements to `to`. Returns the index of the first that the slot cannot take: a
-// float that is not finite, a number that is no int32 where labels or indices are wanted. The slot
-// then holds rubbish.
+// Writes `count` elements to `to`, which may be `from` when nothing is to be cast. Returns the
+// index of the first that the slot cannot take: a float that is not finite or too large for
+// float32, a number that is no int32 where labels or indices are wanted. The slot then holds
+// rubbish.
 std::optional<int64_t> stage(const void* from, StoredType stored, int64_t count, void* to,
                              DType dtype);
+
+// Whether the elements need no cast: a stored float32 in a float32 slot.
+bool is_same(StoredType stored, DType dtype);
 
 // The element as text, for messages: "nan", "3.5", "-7".
 std::string element_text(const void* from, StoredType stored, int64_t index);
 
 // Throws DataError for an element of a field that could not be staged: names field, row, position
-// in the row, value and what was expected.
+// in the row, value and what was expected. Rows and positions are counted from 0.
 [[noreturn]] void refuse_element(const Field& field, int64_t row, int64_t index_in_row,
                                  const std::string& value, DType wanted);
+
+// stage() for rows of a field from `first_row` on, with refuse_element() for the first bad element;
+// `first_index` is where in its row the first element stands.
+void stage_rows(const Field& field, int64_t first_row, int64_t first_index, const void* from,
+                int64_t count, void* to, DType dtype);
 
 }  // namespace snug

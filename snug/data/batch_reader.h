@@ -1,0 +1,42 @@
+// Reads a Dataset batch by batch into a buffer of its own.
+#pragma once
+
+#include <vector>
+
+#include "snug/data/dataset.h"
+
+namespace snug {
+
+class BatchReader {
+ public:
+  // Begins the pass with this number. The buffer holds one batch and is allocated here.
+  BatchReader(const Dataset& dataset, uint64_t pass);
+
+  // The next batch, valid until the next call; null at the end.
+  const Batch* next();
+  size_t buffer_bytes() const { return buffer_.size() * sizeof(buffer_[0]); }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+
+  void make_slots();
+  // Reads into `slots` what belongs to one batch and says how many rows; begins the next
+  // repetition where one ends. 0 at the end.
+  int64_t read(std::span<const Tensor> slots);
+  void show(int64_t rows);
+
+  SourcePtr source_;
+  int64_t batch_size_;
+  bool drop_remainder_;
+  Dataset::BatchVerbs verbs_;
+  uint64_t pass_;
+  int64_t repetition_ = 0;
+  int64_t given_ = 0;
+  std::vector<Line> buffer_;
+  std::vector<Tensor> slots_;  // In the order of the source's fields.
+  Batch batch_;
+};
+
+}  // namespace snug

@@ -1,0 +1,201 @@
+#include "snug/data/dataset.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "snug/base/error.h"
+#include "snug/data/batch_reader.h"
+#include "snug/data/ordered.h"
+
+namespace snug {
+
+DType batch_dtype(const Field& field) {
+  switch (field.stored) {
+    case StoredType::float16:
+    case StoredType::float32:
+    case StoredType::float64:
+      return DType::float32;
+    case StoredType::int8:
+    case StoredType::int16:
+    case StoredType::uint8:
+    case StoredType::uint16:
+      return field.role == FieldRole::target ? DType::int32 : DType::float32;
+    default:
+      return field.role == FieldRole::weight ? DType::float32 : DType::int32;
+  }
+}
+
+Dataset::Dataset(SourcePtr source)
+    : source_(std::move(source)), passes_(std::make_shared<uint64_t>(0)) {
+  if (source_->access() == Access::random) order_.emplace(*source_->rows());
+}
+
+Dataset Dataset::from_tensor_slices(const data::ArraysOptions& arrays) {
+  return Dataset(data::arrays(arrays));
+}
+
+Dataset Dataset::from_tensor_slices(const Array& x, const Array& y) {
+  return Dataset(data::arrays(x, y));
+}
+
+Dataset Dataset::from_generator(NextRows next, GeneratorSpec spec) {
+  return Dataset(data::generator(std::move(next), std::move(spec)));
+}
+
+Dataset Dataset::batch(int64_t size, bool drop_remainder) const {
+  if (size < 1) throw Error("Dataset: batch({}): a batch needs at least one row", size);
+  if (batch_size_) {
+    throw Error("Dataset: batch({}) after batch({}); batch once", size, *batch_size_);
+  }
+  Dataset result = *this;
+  result.batch_size_ = size;
+  result.drop_remainder_ = drop_remainder;
+  return result;
+}
+
+Dataset Dataset::shuffle(uint64_t seed, bool reshuffle_each_iteration) const {
+  if (batch_size_) {
+    throw Error(
+        "Dataset: shuffle after batch would keep the same rows together; put shuffle before batch");
+  }
+  if (!order_) {
+    throw Error(
+        "Dataset: shuffle: {} and its fellows come in sequence and cannot be reordered; shuffle "
+        "where they are made",
+        source_->fields()[0].name);
+  }
+  Dataset result = *this;
+  result.order_ = order_->shuffle(seed, reshuffle_each_iteration);
+  return result;
+}
+
+// A number of batches as rows, or as it is before batch().
+int64_t Dataset::in_rows(int64_t count) const {
+  int64_t rows = 0;
+  return __builtin_mul_overflow(count, batch_size_.value_or(1), &rows) ? RowOrder::kEndless : rows;
+}
+
+Dataset Dataset::take(int64_t count) const {
+  if (count == -1) return *this;
+  if (count < 0) throw Error("Dataset: take({}): the number must not be negative", count);
+  Dataset result = *this;
+  if (batches_) {
+    result.batches_->take = std::min(count, batches_->take.value_or(count));
+  } else if (order_) {
+    result.order_ = order_->take(in_rows(count));
+  } else {
+    result.source_ = data::stretched(source_, {.take = in_rows(count)});
+  }
+  return result;
+}
+
+Dataset Dataset::skip(int64_t count) const {
+  if (count < 0) throw Error("Dataset: skip({}): the number must not be negative", count);
+  Dataset result = *this;
+  if (batches_) {
+    result.batches_->skip += count;
+    if (batches_->take) result.batches_->take = std::max<int64_t>(0, *batches_->take - count);
+  } else if (order_) {
+    result.order_ = order_->skip(in_rows(count));
+  } else {
+    result.source_ = data::stretched(source_, {.skip = in_rows(count)});
+  }
+  return result;
+}
+
+Dataset Dataset::repeat(std::optional<int64_t> count) const {
+  if (count && *count < 0) {
+    throw Error("Dataset: repeat({}): the number must not be negative", *count);
+  }
+  if (source_->access() == Access::once) {
+    throw Error(
+        "Dataset: repeat: {} cannot start again; give the generator's spec a .restart, or read it "
+        "once",
+        source_->fields()[0].name);
+  }
+  if (batch_size_) return repeat_batches(count);
+  Dataset result = *this;
+  if (order_) {
+    result.order_ = order_->repeat(count);
+  } else {
+    result.source_ = data::stretched(source_, {.repeat = count});
+  }
+  return result;
+}
+
+Dataset Dataset::repeat_batches(std::optional<int64_t> count) const {
+  Dataset result = *this;
+  if (!batches_) {
+    result.batches_ = BatchVerbs{.repeat = count};
+  } else if (batches_->skip != 0 || batches_->take) {
+    throw Error(
+        "Dataset: repeat after skip or take after repeat, all in batches, is not possible; "
+        "repeat once, or before batch");
+  } else if (batches_->repeat && count) {
+    result.batches_->repeat = *batches_->repeat * *count;
+  } else {
+    result.batches_->repeat = std::nullopt;
+  }
+  return result;
+}
+
+SourcePtr Dataset::rows() const { return order_ ? data::ordered(source_, *order_) : source_; }
+
+std::optional<int64_t> Dataset::cardinality() const {
+  const std::optional<int64_t> count = rows()->rows();
+  std::optional<int64_t> batches;
+  if (count) {
+    batches = drop_remainder_ ? *count / batch_size() : (*count + batch_size() - 1) / batch_size();
+  }
+  if (!batches_ || batches == 0) return batches;
+  if (batches && batches_->repeat) {
+    batches = std::max<int64_t>(0, *batches * *batches_->repeat - batches_->skip);
+  } else {
+    batches = batches ? batches_->take : std::nullopt;
+  }
+  return batches && batches_->take ? std::min(*batches, *batches_->take) : batches;
+}
+
+BatchSpec Dataset::spec() const {
+  BatchSpec spec{.batch_size = batch_size()};
+  for (const Field& field : source_->fields()) {
+    Shape shape{kRows};
+    for (const Extent extent : field.row.extents()) shape.push_back(extent);
+    if (field.role == FieldRole::input) spec.inputs.push_back({batch_dtype(field), shape});
+    if (field.role == FieldRole::target) spec.targets.push_back({batch_dtype(field), shape});
+  }
+  return spec;
+}
+
+SourcePtr Dataset::source() const {
+  if (!batches_) return rows();
+  const std::optional<int64_t> count = rows()->rows();
+  const bool whole = count && (drop_remainder_ || *count % batch_size() == 0);
+  if (!whole) {
+    throw Error(
+        "Dataset: repeat after batch({}) leaves a short batch at the end of each repetition; put "
+        "repeat before batch, or drop_remainder",
+        batch_size());
+  }
+  Dataset unbatched = *this;
+  unbatched.batches_.reset();
+  unbatched.batch_size_.reset();
+  unbatched = unbatched.take(*count / batch_size() * batch_size()).repeat(batches_->repeat);
+  unbatched = unbatched.skip(in_rows(batches_->skip));
+  if (batches_->take) unbatched = unbatched.take(in_rows(*batches_->take));
+  return unbatched.rows();
+}
+
+Dataset::Iterator Dataset::begin() const {
+  return Iterator(std::make_shared<BatchReader>(*this, (*passes_)++));
+}
+
+Dataset::Iterator::Iterator(std::shared_ptr<BatchReader> reader)
+    : reader_(std::move(reader)), batch_(reader_->next()) {}
+
+Dataset::Iterator& Dataset::Iterator::operator++() {
+  batch_ = reader_->next();
+  return *this;
+}
+
+}  // namespace snug

@@ -1,0 +1,120 @@
+// tf.data's words. A Dataset is a source and what is to be done with its rows; it holds no rows, no
+// shuffle buffer and no queue.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "snug/data/arrays.h"
+#include "snug/data/generator.h"
+#include "snug/data/row_order.h"
+#include "snug/data/source.h"
+
+namespace snug {
+
+// Rows that were read together. The tensors are [rows, ...] and stay valid until the next batch.
+struct Batch {
+  int64_t rows = 0;
+  std::vector<Tensor> x, y;
+  Tensor sample_weight;  // Without data when the source has none.
+};
+
+// What batches look like: the types with the rows left open.
+struct BatchSpec {
+  Types inputs, targets;
+  int64_t batch_size = 1;
+};
+
+// The element type that a field has in a Batch: float32 for floats, weights and small integers that
+// are inputs (pixels, samples of sound); int32 for all other integers (labels, indices) and truths.
+DType batch_dtype(const Field& field);
+
+class BatchReader;
+
+// Each verb returns a new Dataset and leaves this one as it is; verbs apply in the order in which
+// they are called, as in tf.data. Copies share the source, and one count of passes.
+class Dataset {
+ public:
+  // Borrows the arrays: the caller keeps them alive.
+  static Dataset from_tensor_slices(const data::ArraysOptions& arrays);
+  static Dataset from_tensor_slices(const Array& x, const Array& y);
+  static Dataset from_generator(NextRows next, GeneratorSpec spec);
+  explicit Dataset(SourcePtr source);
+
+  // Without it, batches have one row. Throws Error for a second batch().
+  Dataset batch(int64_t size, bool drop_remainder = false) const;
+  // A perfect shuffle of all rows at any size, which needs no buffer: a number that tf.data takes
+  // for the size of its buffer is a seed here. Throws Error after batch(), and for a source that
+  // gives its rows in sequence.
+  Dataset shuffle(uint64_t seed = 0, bool reshuffle_each_iteration = true) const;
+  // Rows, or batches after batch(). take(-1) takes all.
+  Dataset take(int64_t count) const;
+  Dataset skip(int64_t count) const;
+  // Nullopt: without end. After batch(), a batch never holds rows of two repetitions. Throws Error
+  // for a source that cannot start again.
+  Dataset repeat(std::optional<int64_t> count = std::nullopt) const;
+  // Does nothing: what is read ahead is planned with the step, within its budget.
+  Dataset prefetch(int64_t /*buffer_size*/ = -1) const { return *this; }
+
+  // How many batches one pass has; nullopt when that is not known, or without end.
+  std::optional<int64_t> cardinality() const;
+  BatchSpec spec() const;
+
+  // For fit: the rows with all verbs applied but the batches, which come next. Throws Error for a
+  // repeat() after batch() that leaves short batches in the middle.
+  SourcePtr source() const;
+  int64_t batch_size() const { return batch_size_.value_or(1); }
+  bool drop_remainder() const { return drop_remainder_; }
+
+  // for (const Batch& batch : dataset): one pass, each with a number of its own. A source that
+  // cannot start again goes on where it stands. The rows are read into one buffer that is allocated
+  // here and belongs to the iterator.
+  class Iterator;
+  Iterator begin() const;
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  friend class BatchReader;
+
+  // What comes after a repeat() that comes after batch(), in batches.
+  struct BatchVerbs {
+    std::optional<int64_t> repeat;  // Nullopt: without end.
+    int64_t skip = 0;
+    std::optional<int64_t> take;
+  };
+
+  SourcePtr rows() const;
+  int64_t in_rows(int64_t count) const;
+  Dataset repeat_batches(std::optional<int64_t> count) const;
+
+  SourcePtr source_;
+  std::optional<RowOrder> order_;  // Of a source with random access.
+  std::optional<int64_t> batch_size_;
+  bool drop_remainder_ = false;
+  std::optional<BatchVerbs> batches_;
+  std::shared_ptr<uint64_t> passes_;
+};
+
+class Dataset::Iterator {
+ public:
+  using value_type = Batch;
+  using difference_type = std::ptrdiff_t;
+
+  explicit Iterator(std::shared_ptr<BatchReader> reader);
+  const Batch& operator*() const { return *batch_; }
+  const Batch* operator->() const { return batch_; }
+  Iterator& operator++();
+  void operator++(int) { ++*this; }
+  friend bool operator==(const Iterator& iterator, std::default_sentinel_t) {
+    return iterator.batch_ == nullptr;
+  }
+
+ private:
+  std::shared_ptr<BatchReader> reader_;
+  const Batch* batch_ = nullptr;
+};
+
+}  // namespace snug

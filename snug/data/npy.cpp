@@ -1,0 +1,58 @@
+#include "snug/data/npy.h"
+
+#include <string>
+
+#include "snug/data/npy_header.h"
+
+namespace snug::data {
+namespace {
+
+NpyHeader read_header(File& file) {
+  const std::string where = file.path().string();
+  std::string bytes(kNpyPreambleBytes, '\0');
+  const auto fill = [&](size_t from) {
+    return from + file.read_at(std::as_writable_bytes(std::span(bytes)).subspan(from),
+                               static_cast<int64_t>(from));
+  };
+  bytes.resize(fill(0));
+  const size_t start = bytes.size(), wanted = npy_header_bytes(bytes, where);
+  bytes.resize(wanted);
+  const size_t had = wanted > start ? fill(start) : wanted;
+  if (had < wanted) {
+    throw DataError(
+        "{}: it is cut off in its header, which has {} bytes, after {}; copy or save it again",
+        where, wanted, had);
+  }
+  return parse_npy_header(bytes, where);
+}
+
+RowFile open_npy(FileSystem& files, const Path& path, FieldRole role) {
+  RowFile rows;
+  rows.file = files.open(path, OpenMode::read);
+  const NpyHeader header = read_header(*rows.file);
+  bytes_of_rows(header.shape, header.stored, path.string());
+  rows.field = {.name = path.string(),
+                .role = role,
+                .stored = header.stored,
+                .row = header.shape.part(1, header.shape.rank())};
+  rows.rows = header.shape[0];
+  rows.offset = header.bytes;
+  rows.swapped = header.swapped;
+  check_file_size(rows);
+  return rows;
+}
+
+}  // namespace
+
+SourcePtr npy(const NpyOptions& options) {
+  FileSystem& files = options.files != nullptr ? *options.files : real_files();
+  std::vector<RowFile> rows;
+  for (const Path& path : options.x) rows.push_back(open_npy(files, path, FieldRole::input));
+  for (const Path& path : options.y) rows.push_back(open_npy(files, path, FieldRole::target));
+  if (!options.sample_weight.empty()) {
+    rows.push_back(open_npy(files, options.sample_weight, FieldRole::weight));
+  }
+  return row_files(std::move(rows), options.buffer_bytes);
+}
+
+}  // namespace snug::data

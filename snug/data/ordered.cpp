@@ -1,0 +1,166 @@
+#include "snug/data/ordered.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "snug/base/error.h"
+
+namespace snug::data {
+namespace {
+
+class OrderedSource final : public Source {
+ public:
+  OrderedSource(SourcePtr source, const RowOrder& order)
+      : source_(std::move(source)), order_(order) {
+    SNUG_CHECK(source_->access() == Access::random);
+  }
+
+  const std::vector<Field>& fields() const override { return source_->fields(); }
+  size_t buffer_bytes() const override { return source_->buffer_bytes(); }
+  std::optional<int64_t> rows() const override {
+    return is_endless() ? std::nullopt : std::optional(order_.size());
+  }
+  Access access() const override { return is_endless() ? Access::replay : Access::random; }
+
+  void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
+    read_numbered(field, std::ssize(rows), slot, [&](int64_t i) { return rows[i]; });
+  }
+
+  const void* borrow(int field, int64_t first, int64_t count, DType dtype) override {
+    if (!order_.is_stretch() || first + count > order_.size()) return nullptr;
+    return source_->borrow(field, order_.row(pass_, first), count, dtype);
+  }
+
+  int64_t next(int64_t count, std::span<const Tensor> slots) override {
+    const int64_t rows = std::min(count, order_.size() - position_);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].data == nullptr) continue;
+      read_numbered(static_cast<int>(i), rows, slots[i],
+                    [&](int64_t row) { return position_ + row; });
+    }
+    position_ += rows;
+    return rows;
+  }
+  void restart() override { position_ = 0; }
+  void begin_pass(uint64_t pass) override {
+    source_->begin_pass(pass);
+    pass_ = pass;
+    position_ = 0;
+  }
+
+ private:
+  bool is_endless() const { return order_.size() == RowOrder::kEndless; }
+
+  // A few rows at a time, so that nothing is allocated.
+  template <typename Position>
+  void read_numbered(int field, int64_t count, const Tensor& slot, const Position& position) {
+    std::array<int64_t, 256> numbers{};
+    for (int64_t done = 0; done < count; done += std::ssize(numbers)) {
+      const int64_t some = std::min<int64_t>(std::ssize(numbers), count - done);
+      for (int64_t i = 0; i < some; ++i) numbers[i] = order_.row(pass_, position(done + i));
+      source_->read(field, std::span(numbers).first(some), rows_of(slot, done, some));
+    }
+  }
+
+  SourcePtr source_;
+  RowOrder order_;
+  uint64_t pass_ = 0;
+  int64_t position_ = 0;
+};
+
+class StretchedSource final : public Source {
+ public:
+  StretchedSource(SourcePtr source, const Stretch& stretch)
+      : source_(std::move(source)), stretch_(stretch), slots_(source_->fields().size()) {
+    SNUG_CHECK(stretch_.repeat == 1 || source_->access() != Access::once);
+    begin(0);
+  }
+
+  const std::vector<Field>& fields() const override { return source_->fields(); }
+  size_t buffer_bytes() const override { return source_->buffer_bytes(); }
+  Access access() const override {
+    return source_->access() == Access::once ? Access::once : Access::replay;
+  }
+  std::optional<int64_t> rows() const override {
+    const std::optional<int64_t> whole = source_->rows();
+    if (!whole || !stretch_.repeat) return std::nullopt;
+    const int64_t left = std::max<int64_t>(0, *whole - stretch_.skip);
+    return std::min(left, stretch_.take.value_or(left)) * *stretch_.repeat;
+  }
+
+  void read(int /*field*/, std::span<const int64_t> /*rows*/, const Tensor& /*slot*/) override {
+    throw InternalError("a stretch of a sequence has no random access");
+  }
+
+  int64_t next(int64_t count, std::span<const Tensor> slots) override {
+    int64_t done = 0;
+    while (done < count && !ended_) {
+      if (!skipped_) skip();
+      const int64_t left = stretch_.take ? *stretch_.take - taken_ : count;
+      const int64_t room = std::min(count - done, left);
+      for (size_t i = 0; i < slots.size(); ++i) slots_[i] = rows_of(slots[i], done, room);
+      const int64_t made = room > 0 ? source_->next(room, slots_) : 0;
+      done += made;
+      taken_ += made;
+      if (made == 0) end_repetition();
+    }
+    return done;
+  }
+
+  void restart() override {
+    source_->restart();
+    begin(0);
+  }
+  void begin_pass(uint64_t pass) override {
+    source_->begin_pass(pass);
+    begin(0);
+  }
+
+ private:
+  void begin(int64_t repetition) {
+    repetition_ = repetition;
+    taken_ = 0;
+    skipped_ = false;
+    ended_ = stretch_.repeat && repetition >= *stretch_.repeat;
+  }
+
+  void skip() {
+    const std::vector<Tensor> nowhere(fields().size());
+    for (int64_t left = stretch_.skip; left > 0;) {
+      const int64_t made = source_->next(left, nowhere);
+      if (made == 0) break;
+      left -= made;
+    }
+    skipped_ = true;
+  }
+
+  // A repetition without rows would be followed by others without end.
+  void end_repetition() {
+    const bool was_empty = taken_ == 0;
+    begin(repetition_ + 1);
+    ended_ = ended_ || was_empty;
+    if (!ended_) source_->restart();
+  }
+
+  SourcePtr source_;
+  Stretch stretch_;
+  std::vector<Tensor> slots_;
+  int64_t repetition_ = 0;
+  int64_t taken_ = 0;
+  bool skipped_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+SourcePtr ordered(SourcePtr source, const RowOrder& order) {
+  return std::make_shared<OrderedSource>(std::move(source), order);
+}
+
+SourcePtr stretched(SourcePtr source, const Stretch& stretch) {
+  return std::make_shared<StretchedSource>(std::move(source), stretch);
+}
+
+}  // namespace snug::data

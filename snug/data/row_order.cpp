@@ -1,0 +1,85 @@
+#include "snug/data/row_order.h"
+
+#include <algorithm>
+#include <ranges>
+#include <string_view>
+
+#include "snug/base/error.h"
+#include "snug/data/permutation.h"
+
+namespace snug {
+namespace {
+
+void check_count(std::string_view verb, int64_t count) {
+  if (count < 0) throw Error("Dataset: {}({}): the number must not be negative", verb, count);
+}
+
+}  // namespace
+
+RowOrder RowOrder::with(const Verb& verb, int64_t size) const {
+  RowOrder order = *this;
+  order.verbs_.push_back(verb);
+  order.size_ = size;
+  return order;
+}
+
+RowOrder RowOrder::take(int64_t count) const {
+  if (count == -1) return *this;
+  check_count("take", count);
+  RowOrder order = *this;
+  order.size_ = std::min(size_, count);
+  return order;
+}
+
+RowOrder RowOrder::skip(int64_t count) const {
+  check_count("skip", count);
+  const int64_t left = size_ == kEndless ? kEndless : std::max<int64_t>(0, size_ - count);
+  return with({.kind = Kind::skip, .count = count}, left);
+}
+
+RowOrder RowOrder::shuffle(uint64_t seed, bool reshuffle_each_iteration) const {
+  if (size_ == kEndless) {
+    throw Error("Dataset: shuffle: the rows have no end here; put shuffle before repeat");
+  }
+  return with({.kind = Kind::shuffle,
+               .size_before = size_,
+               .seed = seed,
+               .reshuffle = reshuffle_each_iteration},
+              size_);
+}
+
+RowOrder RowOrder::repeat(std::optional<int64_t> count) const {
+  if (count) check_count("repeat", *count);
+  int64_t size = 0;
+  if (size_ != 0 && (!count || __builtin_mul_overflow(size_, *count, &size))) size = kEndless;
+  return with({.kind = Kind::repeat, .size_before = size_, .count = count.value_or(kEndless)},
+              size);
+}
+
+bool RowOrder::is_stretch() const {
+  return std::ranges::all_of(verbs_, [](const Verb& verb) { return verb.kind == Kind::skip; });
+}
+
+int64_t RowOrder::row(uint64_t pass, int64_t position) const {
+  // Passes within an endless one: no other pass comes near.
+  constexpr int kEndlessBits = 32;
+  for (const Verb& verb : verbs_ | std::views::reverse) {
+    switch (verb.kind) {
+      case Kind::skip:
+        position += verb.count;
+        break;
+      case Kind::shuffle:
+        position = Permutation(verb.size_before, verb.seed, verb.reshuffle ? pass : 0)(position);
+        break;
+      case Kind::repeat:
+        pass = verb.count == kEndless ? pass << kEndlessBits
+                                      : pass * static_cast<uint64_t>(verb.count);
+        pass += static_cast<uint64_t>(position / verb.size_before);
+        position %= verb.size_before;
+        break;
+    }
+  }
+  return position;
+}
+
+}  // namespace snug

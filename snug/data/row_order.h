@@ -1,0 +1,49 @@
+// In which order the rows of a source come: tf.data's verbs as arithmetic on row numbers.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace snug {
+
+// A sequence of the rows 0 .. size-1, each verb applied to what stands so far. It holds no rows and
+// no row numbers: any position of any pass can be asked for.
+class RowOrder {
+ public:
+  static constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
+
+  explicit RowOrder(int64_t size) : size_(size) {}
+
+  // All throw Error for a count that is negative; take(-1) takes all, as in tf.data.
+  RowOrder take(int64_t count) const;
+  RowOrder skip(int64_t count) const;
+  // Another order in each pass, or always the same. Throws Error when the sequence has no end.
+  RowOrder shuffle(uint64_t seed, bool reshuffle_each_iteration) const;
+  // Nullopt: without end. Shuffles before it are shuffled anew in each repetition.
+  RowOrder repeat(std::optional<int64_t> count) const;
+
+  // How many rows one pass has, those that come twice counted twice; or kEndless.
+  int64_t size() const { return size_; }
+  // Whether the rows are a stretch of neighbours in their own order.
+  bool is_stretch() const;
+  // The row at a position, 0 <= position < size().
+  int64_t row(uint64_t pass, int64_t position) const;
+
+ private:
+  enum class Kind { skip, shuffle, repeat };
+  struct Verb {
+    Kind kind;
+    int64_t size_before = 0;
+    int64_t count = 0;
+    uint64_t seed = 0;
+    bool reshuffle = false;
+  };
+  RowOrder with(const Verb& verb, int64_t size) const;
+
+  std::vector<Verb> verbs_;
+  int64_t size_;
+};
+
+}  // namespace snug
