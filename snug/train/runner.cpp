@@ -8,23 +8,25 @@
 namespace snug {
 
 Runner::Runner(StepGraph step, const std::vector<int64_t>& rows, const RunnerOptions& options)
-    : step_(std::move(step)) {
-  const Values results = step_.results();
-  if (options.fuse) fused_ = snug::fuse(*step_.graph, results);
+    : step_(std::move(step)), options_(options) {
+  if (options.fuse) fused_ = snug::fuse(*step_.graph, step_.results());
+  for (const int64_t count : rows) {
+    programs_.push_back(make_program(count, options.budget_bytes));
+  }
+}
+
+std::unique_ptr<Program> Runner::make_program(int64_t rows, int64_t budget_bytes) const {
   const Graph& graph = fused_ ? *fused_ : *step_.graph;
   InstantiateOptions instantiate;
-  instantiate.keep_all = options.keep_all;
-  if (options.borrow_inputs) {
+  instantiate.keep_all = options_.keep_all;
+  if (options_.borrow_inputs) {
     instantiate.borrowed = step_.inputs;
     instantiate.borrowed.insert(instantiate.borrowed.end(), step_.targets.begin(),
                                 step_.targets.end());
   }
-  for (const int64_t count : rows) {
-    PlannedStep planned =
-        plan_within(graph, results, count, options.target, options.budget_bytes, instantiate);
-    programs_.push_back(
-        std::make_unique<Program>(graph, std::move(planned.instance), std::move(planned.plan)));
-  }
+  PlannedStep planned =
+      plan_within(graph, step_.results(), rows, options_.target, budget_bytes, instantiate);
+  return std::make_unique<Program>(graph, std::move(planned.instance), std::move(planned.plan));
 }
 
 size_t Runner::arena_bytes() const {
@@ -47,11 +49,29 @@ Program& Runner::program(int64_t rows) {
   throw InternalError("no program was planned for {} rows", rows);
 }
 
-void Runner::bind(std::byte* arena) {
+Program& Runner::program_for(int64_t rows) {
+  for (const auto& program : programs_) {
+    if (program->rows() == rows) return *program;
+  }
+  if (!late_ || late_->rows() != rows) {
+    late_ = make_program(rows, programs_.at(0)->plan().total_bytes());
+    late_->bind(arena_, outside());
+  }
+  return *late_;
+}
+
+std::vector<void*> Runner::outside() const {
   std::vector<void*> outside(step_.graph->value_count());
   for (const auto& [variable, value] : step_.variables)
     outside[value.id()] = variable->tensor().data;
-  for (const auto& program : programs_) program->bind(arena, outside);
+  return outside;
+}
+
+void Runner::bind(std::byte* arena) {
+  arena_ = arena;
+  const std::vector<void*> memory = outside();
+  for (const auto& program : programs_) program->bind(arena, memory);
+  if (late_) late_->bind(arena, memory);
 }
 
 }  // namespace snug

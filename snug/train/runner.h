@@ -32,15 +32,24 @@ class Runner {
   int64_t variable_bytes() const;
   // The program for this number of rows; fails when it was not planned.
   Program& program(int64_t rows);
+  // The same, but one that was not planned is now, to run in the memory that is bound; it takes the
+  // place of the one that was last made so.
+  Program& program_for(int64_t rows);
   const std::vector<std::unique_ptr<Program>>& programs() const { return programs_; }
 
   // Binds all programs to the arena and to the variables' memory; they must have values.
   void bind(std::byte* arena);
 
  private:
+  std::unique_ptr<Program> make_program(int64_t rows, int64_t budget_bytes) const;
+  std::vector<void*> outside() const;
+
   StepGraph step_;
+  RunnerOptions options_;
   std::unique_ptr<Graph> fused_;
   std::vector<std::unique_ptr<Program>> programs_;
+  std::unique_ptr<Program> late_;
+  std::byte* arena_ = nullptr;
 };
 
 }  // namespace snug

@@ -1,8 +1,9 @@
 #include "snug/train/trace.h"
 
+#include <cstring>
+
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
-#include "snug/data/stage.h"
 #include "snug/train/fit.h"
 
 namespace snug {
@@ -28,7 +29,7 @@ void name_variables(const Tracer& tracer) {
   }
 }
 
-StepGraph traced_graph(const TraceSpec& spec, bool training, const Step::Function& function) {
+StepGraph traced_graph(const BatchSpec& spec, bool training, const Step::Function& function) {
   return record_step(training, [&](StepGraph& step) {
     for (const Type& type : spec.inputs)
       step.inputs.push_back(step.graph->input(fmt::format("x{}", step.inputs.size()), type));
@@ -57,15 +58,13 @@ float mean(const Tensor& tensor) {
 
 }  // namespace
 
-Step::Step(const TraceSpec& spec, const TraceOptions& options, const Function& function)
+Step::Step(const BatchSpec& spec, const TraceOptions& options, const Function& function)
     : spec_(spec), arena_(options.arena) {
   info_.seed = options.seed;
   StepGraph step = traced_graph(spec, options.training, function);
-  std::vector<int64_t> rows = {spec.batch_size};
-  if (spec.last_batch_size > 0) rows.push_back(spec.last_batch_size);
   const Target target{.threads = options.threads > 0 ? options.threads : hardware_threads()};
   runner_ = std::make_unique<Runner>(
-      std::move(step), rows,
+      std::move(step), std::vector<int64_t>{spec.batch_size},
       RunnerOptions{.target = target,
                     .fuse = !options.keep_all,
                     .keep_all = options.keep_all,
@@ -92,53 +91,39 @@ Tensor Step::slot(Value value) {
 
 namespace {
 
-void stage_array(const std::string& name, const Array& array, const Tensor& slot) {
-  const int64_t rows = array.shape.rank() > 0 ? array.shape[0] : 0;
-  if (slot.data == nullptr) return;  // The function did not look at it.
-  if (array.shape.size() != slot.size() || rows != slot.shape()[0]) {
-    throw Error("{}: the batch has the shape {}, but the step was traced for {}", name,
-                array.shape.text(), slot.shape().text());
+void copy_to_slot(const Tensor& from, const Value& input, const Program& program) {
+  const Tensor slot = program.tensor(input);
+  if (from.type != slot.type) {
+    throw Error("{}: the batch has {}, but the step was traced for {}", input.name(),
+                from.type.text(), slot.type.text());
   }
-  const std::optional<int64_t> wrong =
-      stage(array.data, array.stored, slot.size(), slot.data, slot.dtype());
-  if (!wrong) return;
-  const int64_t per_row = slot.size() / rows;
-  refuse_element({.name = name}, *wrong / per_row, *wrong % per_row,
-                 element_text(array.data, array.stored, *wrong), slot.dtype());
+  // No slot: the function did not look at it.
+  if (slot.data != nullptr) std::memcpy(slot.data, from.data, slot.bytes());
 }
 
 }  // namespace
 
-int64_t Step::stage_batch(const Batch& batch) {
+int64_t Step::take(const Batch& batch) {
   const StepGraph& graph = step();
   if (batch.x.size() != graph.inputs.size() || batch.y.size() != graph.targets.size()) {
     throw Error("the step was traced for {} inputs and {} targets, but the batch has {} and {}",
                 graph.inputs.size(), graph.targets.size(), batch.x.size(), batch.y.size());
   }
-  const Array* first = !batch.x.empty() ? &batch.x[0] : !batch.y.empty() ? &batch.y[0] : nullptr;
-  const int64_t rows = first == nullptr          ? spec_.batch_size
-                       : first->shape.rank() > 0 ? first->shape[0]
-                                                 : 0;
-  if (rows != spec_.batch_size && rows != spec_.last_batch_size) {
-    throw Error("the batch has {} rows, but the step was traced for {}{}", rows, spec_.batch_size,
-                spec_.last_batch_size > 0 ? fmt::format(" and {}", spec_.last_batch_size)
-                                          : "; give last_batch_size to trace for a smaller one");
+  if (batch.rows < 1 || batch.rows > spec_.batch_size) {
+    throw Error("the batch has {} rows, but the step was traced for {}", batch.rows,
+                spec_.batch_size);
   }
   bind();
-  const Program& program = runner_->program(rows);
-  for (size_t i = 0; i < batch.x.size(); ++i) {
-    stage_array(graph.inputs[i].name(), batch.x[i], program.tensor(graph.inputs[i]));
-  }
-  for (size_t i = 0; i < batch.y.size(); ++i) {
-    stage_array(graph.targets[i].name(), batch.y[i], program.tensor(graph.targets[i]));
-  }
-  return rows;
+  const Program& program = runner_->program_for(batch.rows);
+  for (size_t i = 0; i < batch.x.size(); ++i) copy_to_slot(batch.x[i], graph.inputs[i], program);
+  for (size_t i = 0; i < batch.y.size(); ++i) copy_to_slot(batch.y[i], graph.targets[i], program);
+  return batch.rows;
 }
 
 // What is not the caller's to fill: learning rates and the number of rows.
 void Step::begin_run(int64_t rows) {
   bind();
-  program_ = &runner_->program(rows);
+  program_ = &runner_->program_for(rows);
   feed_learning_rates(step(), *program_);
   Tracer& tracer = *step().tracer;
   if (tracer.reads_rows()) {
@@ -153,10 +138,10 @@ float Step::run(int64_t rows) {
   return mean(result(0));
 }
 
-float Step::operator()(const Batch& batch) { return run(stage_batch(batch)); }
+float Step::operator()(const Batch& batch) { return run(take(batch)); }
 
 void Step::each_node(const Batch& batch, const std::function<void(const Node&)>& visit) {
-  const int64_t rows = stage_batch(batch);
+  const int64_t rows = take(batch);
   begin_run(rows);
   program_->run_each(info_, visit);
   info_.position += static_cast<uint64_t>(rows);

@@ -6,18 +6,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "snug/data/arrays.h"
+#include "snug/data/dataset.h"
 #include "snug/tensor/arena.h"
 #include "snug/train/gradient_tape.h"
 #include "snug/train/runner.h"
 
 namespace snug {
-
-struct TraceSpec {
-  Types inputs, targets;  // With rows outermost: {DType::float32, {kRows, 28, 28}}.
-  int64_t batch_size = 32;
-  int64_t last_batch_size = 0;  // Of batches with fewer rows; 0: there are none.
-};
 
 // Memory that several steps run in, one at a time; it is as large as the largest of them needs.
 class StepArena {
@@ -41,11 +35,6 @@ struct TraceOptions {
   bool keep_all = false;
 };
 
-// A batch in the caller's memory.
-struct Batch {
-  std::vector<Array> x, y;
-};
-
 class Step {
  public:
   using Function = std::function<Values(const Values& x, const Values& y)>;
@@ -53,11 +42,11 @@ class Step {
   // Calls `function` once, plans what it computes and gives variables without values their first
   // ones. All updates take effect when a run ends: what a run computes, it computes with the
   // variables as they were. Throws BudgetError before anything is allocated when it does not fit.
-  Step(const TraceSpec& spec, const TraceOptions& options, const Function& function);
+  Step(const BatchSpec& spec, const TraceOptions& options, const Function& function);
 
-  // Stages the batch, cast and checked, and runs. Returns the first value that the function
-  // returned, or the mean of its elements. Throws Error when the batch does not fit the spec,
-  // DataError for a number that cannot be trained on.
+  // Runs on a batch, and returns the first value that the function returned, or the mean of its
+  // elements. A batch of fewer rows is planned for when it first comes, within the same arena.
+  // Throws Error when the batch does not fit the spec.
   float operator()(const Batch& batch);
 
   // The same in two parts: fill these, then run.
@@ -84,11 +73,11 @@ class Step {
  private:
   void bind();
   Tensor slot(Value value);
-  int64_t stage_batch(const Batch& batch);
+  int64_t take(const Batch& batch);
   void begin_run(int64_t rows);
   float run(int64_t rows);
 
-  TraceSpec spec_;
+  BatchSpec spec_;
   std::unique_ptr<Runner> runner_;
   std::shared_ptr<StepArena> arena_;
   std::byte* bound_to_ = nullptr;
@@ -98,7 +87,7 @@ class Step {
 
 // The function gives a Value or Values.
 template <typename Function>
-Step trace(const TraceSpec& spec, const TraceOptions& options, const Function& function) {
+Step trace(const BatchSpec& spec, const TraceOptions& options, const Function& function) {
   using Result = std::invoke_result_t<Function, const Values&, const Values&>;
   if constexpr (std::is_same_v<Result, Value>) {
     return Step(spec, options,
