@@ -37,7 +37,7 @@ Value self(Value (*op)(Value), const Values& in) { return op(in[0]); }
 std::vector<Case> cases() {
   const Type wide{kFloat, {kRows, 128 * 1024}}, rows256{kFloat, {kRows, 256, 256}};
   const Type image{kFloat, {kRows, 56, 56, 64}}, small_image{kFloat, {kRows, 28, 28, 32}};
-  const Type channels{kFloat, {64}}, vector{kFloat, {128 * 1024}};
+  const Type channels{kFloat, {64}};
   std::vector<Case> all = {
       {"add", {wide, wide}, [](const Values& in) { return ops::add(in[0], in[1]); }},
       {"add bias", {image, channels}, [](const Values& in) { return ops::add(in[0], in[1]); }},
@@ -193,7 +193,6 @@ void run_overhead() {
   constexpr int kNodes = 400;
   Graph graph;
   Value x = graph.input("x", {kFloat, {1}});
-  const Value first = x;
   for (int i = 0; i < kNodes; ++i) x = ops::reshape(x, i % 2 == 0 ? Shape{1, 1} : Shape{1});
   Program program = make_program(graph, {x}, 1, {});
   const Arena arena(program.arena_bytes() + 64);
