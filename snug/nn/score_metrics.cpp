@@ -144,8 +144,8 @@ class R2Metric final : public MetricDefinition {
 
   double result() const override {
     const std::vector<double> state = sums();
-    if (state.empty()) return 0;
     const size_t outputs = state.size() / 4;
+    if (outputs == 0 || state.back() == 0) return 0;
     std::vector<double> scores(outputs);
     for (size_t i = 0; i < outputs; ++i) {
       const double sum = state[outputs + i], count = state[3 * outputs + i];
