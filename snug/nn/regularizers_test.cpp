@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+
+#include "snug/nn/dense.h"
+#include "snug/nn/layer_run_testing.h"
+#include "snug/nn/regularizer.h"
+
+namespace snug::testing {
+namespace {
+
+double penalty_of(const RegularizerPtr& regularizer) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows}});
+  const Value penalty = regularizer->penalty(x);
+  EXPECT_EQ(penalty.shape(), Shape{});
+  const std::vector<Bytes> results =
+      run_graph(graph, {penalty}, {to_bytes({1, -2, 3}, DType::float32)}, {.rows = 3});
+  return to_doubles(results[0], DType::float32)[0];
+}
+
+TEST(Regularizers, Penalties) {
+  EXPECT_NEAR(penalty_of(l1(0.5)), 3, 1e-6);
+  EXPECT_NEAR(penalty_of(l2(0.5)), 7, 1e-6);
+  EXPECT_NEAR(penalty_of(l1_l2(0.1, 0.2)), 0.6 + 2.8, 1e-6);
+  EXPECT_NEAR(penalty_of(make_regularizer("l2")), 0.14, 1e-7);
+  EXPECT_NEAR(penalty_of(make_regularizer("L1L2")), 0, 0);
+}
+
+TEST(Regularizers, UnknownNames) {
+  EXPECT_EQ(error_of([] { make_regularizer("l3"); }),
+            "there is no regularizer \"l3\"; did you mean \"l1\"?");
+}
+
+// Weights' penalties count once however often the layer is called, and not where it is frozen;
+// those of the activity count for each call.
+TEST(Regularizers, OfLayers) {
+  const auto losses = [](const Layer& layer) {
+    Graph graph;
+    Tracer tracer(graph, /*training=*/true);
+    const Value x = graph.input("x", {DType::float32, {kRows, 3}});
+    call_layer(layer.definition(), tracer, {x});
+    call_layer(layer.definition(), tracer, {x});
+    return tracer.losses().size();
+  };
+  EXPECT_EQ(losses(Dense(3)), 0u);
+  EXPECT_EQ(losses(Dense(3, {.kernel_regularizer = l2(), .bias_regularizer = l1()})), 2u);
+  EXPECT_EQ(losses(Dense(3, {.activity_regularizer = l2()})), 2u);
+  EXPECT_EQ(losses(Dense(3, {.kernel_regularizer = l2(), .trainable = false})), 0u);
+}
+
+}  // namespace
+}  // namespace snug::testing
