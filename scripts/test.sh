@@ -19,6 +19,8 @@ case "${1:-}" in
     ;;
 esac
 
+# A tree in another folder (tests/adding_an_op builds one) finds what was compiled in this one.
+export CCACHE_BASEDIR="$PWD"
 scripts/install_packages.sh
 cmake --preset release -DSNUG_TESTS=ON -DSNUG_BENCH=ON -DSNUG_WERROR=ON
 cmake --build build

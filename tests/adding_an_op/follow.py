@@ -1,5 +1,6 @@
 """Follows docs/adding_an_op.md on a copy of the tree, builds it and runs the new op's test: the page stays true."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -35,6 +36,7 @@ def main() -> None:
         actions = follow((root / "docs/adding_an_op.md").read_text(), tree)
         assert actions == ["file", "file", "line", "line"], actions
         build = tree / "build"
+        os.environ["CCACHE_BASEDIR"] = str(tree)
         subprocess.run(["cmake", "-S", tree, "-B", build, "-G", "Ninja", f"-DCMAKE_BUILD_TYPE={build_type}",
                         "-DSNUG_BENCH=OFF"], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["ninja", "-C", build, "ops_test"], check=True, stdout=subprocess.DEVNULL)
