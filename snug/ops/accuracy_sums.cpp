@@ -9,6 +9,34 @@ namespace {
 // Predictions of which the hits are counted before they are weighed.
 constexpr int64_t kHits = 128;
 
+// Whether x[place] is the largest, and the first of equals. Without branches: rows are short, and
+// so are steps; it takes a third of the time of a search for the largest of ten.
+bool is_largest(const float* x, int64_t columns, int64_t place) {
+  if (place < 0 || place >= columns) return false;
+  const float value = x[place];
+  int32_t larger = 0, equal = 0;
+  for (int64_t j = 0; j < columns; ++j) {
+    larger += !(x[j] <= value);
+    equal += x[j] == value;
+  }
+  if (larger > 0) return false;
+  return equal == 1 || std::find(x, x + place, value) == x + place;
+}
+
+// The first of the largest.
+int64_t place_of_largest(const float* x, int64_t columns) {
+  constexpr int64_t kShort = 32;
+  if (columns > kShort) return kernels::arg_max(x, columns);
+  int64_t place = 0;
+  float most = x[0];
+  for (int64_t j = 1; j < columns; ++j) {
+    const bool more = x[j] > most;
+    most = more ? x[j] : most;
+    place = more ? j : place;
+  }
+  return place;
+}
+
 // Of predictions [cells, columns]: the share of hits in each of `cells` from `first` on.
 struct HitLoop {
   AccuracyOptions options;
@@ -16,15 +44,16 @@ struct HitLoop {
 
   void operator()(const Run& run, int64_t first, int64_t cells, float* hits) const {
     const float* x = run.input(0) + first * columns;
-    if (options.hit == Hit::binary) return binary(x, run.input(1) + first * columns, cells, hits);
-    int32_t places[kHits], wanted[kHits];
-    kernels::arg_max_rows(x, places, cells, columns);
-    const int32_t* labels = wanted;
-    if (options.hit == Hit::sparse)
-      labels = run.input<int32_t>(1) + first;
-    else
-      kernels::arg_max_rows(run.input(1) + first * columns, wanted, cells, columns);
-    for (int64_t i = 0; i < cells; ++i) hits[i] = places[i] == labels[i] ? 1.0f : 0.0f;
+    if (options.hit == Hit::sparse) return sparse(x, run.input<int32_t>(1) + first, cells, hits);
+    const float* targets = run.input(1) + first * columns;
+    if (options.hit == Hit::binary) return binary(x, targets, cells, hits);
+    for (int64_t i = 0; i < cells; ++i, x += columns, targets += columns)
+      hits[i] = is_largest(x, columns, place_of_largest(targets, columns)) ? 1.0f : 0.0f;
+  }
+
+  void sparse(const float* x, const int32_t* labels, int64_t cells, float* hits) const {
+    for (int64_t i = 0; i < cells; ++i, x += columns)
+      hits[i] = is_largest(x, columns, labels[i]) ? 1.0f : 0.0f;
   }
 
   void binary(const float* x, const float* targets, int64_t cells, float* hits) const {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "snug/ops/metric_sums.h"
 #include "snug/testing/check_op.h"
@@ -99,6 +100,21 @@ TEST(AccuracySums, CountsBinaryHits) {
     EXPECT_NEAR(found[0], wanted[0], 1e-6 * wanted[0]);
     EXPECT_EQ(found[1], wanted[1]);
   }
+}
+
+TEST(AccuracySums, OfEqualsTheFirstAndNanHitsNothing) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 3}});
+  const Value labels = graph.input("labels", {DType::int32, {kRows}});
+  const Value y = ops::accuracy_sums(x, labels, {}, {.hit = Hit::sparse});
+  const double nan = std::nan("");
+  const auto result = testing::run_graph(
+      graph, {y},
+      {testing::to_bytes({1, 2, 2, 1, 2, 2, nan, 1, 2, nan, nan, nan, 1, 2, 3, 1, 2, 3},
+                         DType::float32),
+       testing::to_bytes({1, 2, 2, 0, 3, -1}, DType::int32)},
+      {.rows = 6});
+  EXPECT_EQ(testing::to_doubles(result[0], DType::float64), (Doubles{1, 6}));
 }
 
 TEST(AccuracySums, NamesWhatDoesNotFit) {

@@ -24,7 +24,7 @@ struct AccuracyOptions {
   float threshold = 0.5f;
 };
 // [2]: weighted_sums of the share of hits in each stretch along the last axis of the predictions.
-// Of equals the first is the largest.
+// Of equals the first is the largest; a row with NaN hits nothing.
 Value accuracy_sums(Value predictions, Value targets, Value weights = {},
                     const AccuracyOptions& options = {});
 
