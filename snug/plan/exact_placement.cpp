@@ -243,6 +243,7 @@ class Search {
   // Pieces that no unplaced item connects, the tightest first.
   std::vector<Stretch> split(const Stretch& stretch) {
     std::vector<Stretch> pieces;
+    work_ += stretch.to - stretch.from;
     int start = -1;
     for (int c = stretch.from; c <= stretch.to; ++c) {
       if (cliques_[c].waiting == 0) continue;

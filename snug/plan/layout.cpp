@@ -1,7 +1,5 @@
 #include "snug/plan/layout.h"
 
-#include "snug/plan/placement.h"
-
 namespace snug {
 namespace {
 
@@ -43,11 +41,11 @@ void place_lanes(Lifetimes& lives) {
   }
 }
 
-Plan lay_out(const Problem& problem, const Schedule& schedule, int64_t capacity) {
+Plan lay_out(const Problem& problem, const Schedule& schedule, int64_t capacity, Aim aim) {
   Lifetimes lives = lifetimes(problem, schedule);
   place_lanes(lives);
   const std::vector<Item> items = items_of(lives.arena);
-  const Placement placement = place(items, capacity);
+  const Placement placement = place(items, capacity, aim);
   set_offsets(lives.arena, placement, lives);
   return {.buffers = std::move(lives.buffers),
           .steps = std::move(lives.steps),

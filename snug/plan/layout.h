@@ -2,6 +2,7 @@
 #pragma once
 
 #include "snug/plan/lifetimes.h"
+#include "snug/plan/placement.h"
 #include "snug/plan/plan.h"
 
 namespace snug {
@@ -10,7 +11,7 @@ namespace snug {
 // hold.
 void place_lanes(Lifetimes& lives);
 
-// The schedule as a plan, as low as can be found; works hardest when that is above the capacity.
-Plan lay_out(const Problem& problem, const Schedule& schedule, int64_t capacity);
+// The schedule as a plan.
+Plan lay_out(const Problem& problem, const Schedule& schedule, int64_t capacity, Aim aim);
 
 }  // namespace snug

@@ -16,8 +16,8 @@ using Order = std::vector<int>;
 constexpr int64_t kPortfolioWork = 600'000'000;
 constexpr int64_t kClimbWork = 50'000'000;
 constexpr int kClimbTries = 4000;
-constexpr int64_t kSearchWork = 2'000'000;
-constexpr int64_t kCapacityWork = 10'000'000;
+constexpr int64_t kSearchWork = 1'000'000;
+constexpr int64_t kCapacityWork = 5'000'000;
 
 using Key = std::tuple<double, double, int>;
 
@@ -121,6 +121,14 @@ bool search(std::span<const Item> items, int64_t height, int64_t work, Candidate
   return true;
 }
 
+// Towards the bound, in case there is time left for the last thousandths.
+void lower(std::span<const Item> items, int64_t bound, Packer& packer, Candidate& best) {
+  for (const int64_t thousandths : {0, 2, 10, 30}) {
+    if (search(items, bound + bound * thousandths / 1000, kSearchWork, best)) break;
+  }
+  if (best.placement.height - bound > bound / 500) climb(items, packer, bound + bound / 500, best);
+}
+
 }  // namespace
 
 int64_t max_live(std::span<const Item> items) {
@@ -136,16 +144,14 @@ int64_t max_live(std::span<const Item> items) {
   return most;
 }
 
-Placement place(std::span<const Item> items, int64_t capacity) {
+Placement place(std::span<const Item> items, int64_t capacity, Aim aim) {
   const int64_t bound = max_live(items);
   if (bound == 0) return {std::vector<int64_t>(items.size(), 0), 0};
   Packer packer(items);
-  Candidate best = best_of_portfolio(items, packer, bound);
-  for (const int64_t thousandths : {0, 2, 10, 30}) {
-    if (search(items, bound + bound * thousandths / 1000, kSearchWork, best)) break;
-  }
-  if (best.placement.height - bound > bound / 500) climb(items, packer, bound + bound / 500, best);
-  // Worth the time only because the alternative is to recompute something, or to refuse.
+  Candidate best =
+      best_of_portfolio(items, packer, aim == Aim::lowest ? bound : std::max(bound, capacity));
+  if (aim == Aim::lowest) lower(items, bound, packer, best);
+  // Worth the time only because the alternative is to compute something again, or to refuse.
   if (best.placement.height > capacity && capacity >= bound) {
     if (!search(items, capacity, kCapacityWork, best)) climb(items, packer, capacity, best);
   }

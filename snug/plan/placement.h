@@ -12,10 +12,13 @@ namespace snug {
 // The most bytes that live at one step: no placement is lower.
 int64_t max_live(std::span<const Item> items);
 
-// Tries packers in many orders until the height is max_live; then the exact search, on the hot
-// window if there are many items; then moves the items that stick out to earlier places in the best
-// order. It works hardest when the height is above the capacity. Deterministic.
-Placement place(std::span<const Item> items, int64_t capacity);
+// lowest: as low as can be found, and within the capacity above all. capacity: any height within
+// it.
+enum class Aim { lowest, capacity };
+
+// Tries packers in many orders; then the exact search, on the hot window if there are many items;
+// then moves the items that stick out to earlier places in the best order. Deterministic.
+Placement place(std::span<const Item> items, int64_t capacity, Aim aim = Aim::lowest);
 
 // The exact search on the items that live at the fullest moments, all others packed around them; on
 // more and more items until it is found, shown to be impossible, or the work is spent.

@@ -7,7 +7,9 @@
 #include "snug/base/error.h"
 #include "snug/plan/bounds.h"
 #include "snug/plan/bytes_text.h"
+#include "snug/plan/exhaustive.h"
 #include "snug/plan/layout.h"
+#include "snug/plan/order.h"
 #include "snug/plan/plan.h"
 #include "snug/plan/recompute.h"
 
@@ -41,17 +43,40 @@ std::string largest_values(const Problem& problem) {
 // get that much less.
 constexpr int kTries = 4;
 
-// A plan within the capacity that computes some values again, or nothing when none was found.
-std::optional<Plan> squeeze(const Problem& problem, const UnitGraph& graph, int64_t capacity) {
+// The cheapest sequence that was found within the limit: the truth for a small problem; else the
+// program's order, and another one if that lowers the peak.
+std::optional<std::vector<int>> find_sequence(const UnitGraph& graph, int64_t limit,
+                                              Effort effort) {
+  const ExhaustiveResult truth = search_exhaustively(graph, limit);
+  if (truth.complete) return truth.sequence;
+  std::optional<std::vector<int>> best = recompute(graph, graph.program(), limit, effort);
+  if (best && effort == Effort::quick) return best;
+  const std::vector<int> order = best_order(graph);
+  if (order == graph.program()) return best;
+  std::optional<std::vector<int>> other = recompute(graph, order, limit, effort);
+  if (!best || (other && graph.cost_ns(*other) < graph.cost_ns(*best))) best = std::move(other);
+  return best;
+}
+
+// A plan within the capacity that reorders or computes again, or nothing when none was found.
+std::optional<Plan> squeeze(const Problem& problem, const UnitGraph& graph, int64_t capacity,
+                            Effort effort) {
   int64_t limit = capacity;
   for (int i = 0; i < kTries && limit > 0; ++i) {
-    const auto sequence = recompute(graph, graph.program(), limit);
+    const auto sequence = find_sequence(graph, limit, effort);
     if (!sequence) return {};
-    Plan plan = lay_out(problem, graph.schedule(*sequence), capacity);
+    Plan plan = lay_out(problem, graph.schedule(*sequence), capacity, Aim::capacity);
     if (plan.arena_bytes <= capacity) return plan;
     limit -= plan.arena_bytes - capacity;
   }
   return {};
+}
+
+// The cheap plan if there is one, else any: what `least_capacity` has found to work, works here
+// too.
+std::optional<Plan> squeeze_hard(const Problem& problem, const UnitGraph& graph, int64_t capacity) {
+  std::optional<Plan> plan = squeeze(problem, graph, capacity, Effort::full);
+  return plan ? std::move(plan) : squeeze(problem, graph, capacity, Effort::quick);
 }
 
 // The lowest capacity that was found to work, to within a hundredth, so that a budget of two
@@ -61,12 +86,12 @@ int64_t least_capacity(const Problem& problem, const UnitGraph& graph, int64_t l
   for (;;) {
     while (low + low / 100 + kAlignment < works) {
       const int64_t middle = low + (works - low) / 2;
-      (squeeze(problem, graph, middle) ? works : low) = middle;
+      (squeeze(problem, graph, middle, Effort::quick) ? works : low) = middle;
     }
     const int64_t less = (works + problem.persistent_bytes) * 98 / 100 - problem.persistent_bytes;
-    if (less < floor || !squeeze(problem, graph, less)) return works;
+    if (less < floor || !squeeze_hard(problem, graph, less)) return works;
     works = less;
-    low = floor;
+    low = std::max(floor, less - less / 20);
   }
 }
 
@@ -74,10 +99,10 @@ int64_t least_capacity(const Problem& problem, const UnitGraph& graph, int64_t l
 
 Plan make_plan(const Problem& problem, int64_t budget_bytes) {
   const int64_t capacity = budget_bytes - problem.persistent_bytes;
-  Plan plan = lay_out(problem, program_order(problem), capacity);
+  Plan plan = lay_out(problem, program_order(problem), capacity, Aim::lowest);
   if (plan.arena_bytes <= capacity) return plan;
   const UnitGraph graph(problem);
-  if (std::optional<Plan> squeezed = squeeze(problem, graph, capacity)) return std::move(*squeezed);
+  if (auto squeezed = squeeze_hard(problem, graph, capacity)) return std::move(*squeezed);
   const int64_t low = std::max(capacity, least_peak(Timeline(graph, graph.program())));
   refuse(problem, least_capacity(problem, graph, low, plan.arena_bytes), budget_bytes);
 }

@@ -11,8 +11,9 @@
 namespace snug {
 namespace {
 
-constexpr int kPatience = 40;         // Rounds without a lower peak.
-constexpr int64_t kWork = 10'000'000;  // Positions looked at: some seconds for ten thousand units.
+constexpr int kPatience = 25;  // Rounds without a lower peak.
+// Positions and units looked at: some seconds for ten thousand units.
+constexpr int64_t kWork = 10'000'000, kQuickWork = 1'000'000;
 
 using Sequence = std::vector<int>;
 
@@ -134,21 +135,25 @@ Sequence without_waste(const UnitGraph& graph, Sequence sequence, int64_t limit)
 
 }  // namespace
 
-std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequence, int64_t limit) {
+std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequence, int64_t limit,
+                                  Effort effort) {
   const Timeline timeline(graph, sequence);
   if (timeline.peak() <= limit) return sequence;
-  const int at = std::min(timeline.peak_position(), timeline.length() - 1);
-  std::vector<Sequence> seeds{sequence,
-                              make_on_demand(timeline, at, Instant(timeline, at, limit).kept())};
+  std::vector<Sequence> seeds{sequence};
+  if (effort == Effort::full) {
+    const int at = std::min(timeline.peak_position(), timeline.length() - 1);
+    seeds.push_back(make_on_demand(timeline, at, Instant(timeline, at, limit).kept()));
+  }
   std::optional<Sequence> best;
   const auto consider = [&](std::optional<Sequence> found) {
     if (!found || Timeline(graph, *found).peak() > limit) return;
     found = without_waste(graph, std::move(*found), limit);
     if (!best || graph.cost_ns(*found) < graph.cost_ns(*best)) best = std::move(found);
   };
-  int64_t work = kWork;
+  int64_t work = effort == Effort::full ? kWork : kQuickWork;
   for (const EvictionSettings& settings : kSettings) {
     for (const Sequence& seed : seeds) consider(evict(graph, seed, limit, settings, work));
+    if (effort == Effort::quick && best) return best;
   }
   for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first}) {
     if (!best) consider(walk(graph, limit, order));

@@ -9,9 +9,12 @@
 
 namespace snug {
 
+// quick: whether it can be done at all. full: as cheaply as can be found in some seconds.
+enum class Effort { quick, full };
+
 // A sequence whose live bytes never exceed the limit, with as little computed again as could be
 // found; nothing when none was found, which is no proof that there is none. Deterministic.
 std::optional<std::vector<int>> recompute(const UnitGraph& graph, const std::vector<int>& sequence,
-                                          int64_t limit);
+                                          int64_t limit, Effort effort);
 
 }  // namespace snug

@@ -17,7 +17,7 @@ TEST(Recompute, HoldsTheLimitAndTheBoundHolds) {
     for (const double share : {0.8, 0.5, 0.2}) {
       const auto limit =
           floor + static_cast<int64_t>(share * static_cast<double>(program.peak() - floor));
-      const auto sequence = recompute(graph, graph.program(), limit);
+      const auto sequence = recompute(graph, graph.program(), limit, Effort::full);
       ASSERT_TRUE(sequence) << "seed " << seed << " at " << share;
       EXPECT_LE(Timeline(graph, *sequence).peak(), limit);
       const double bound = least_cost_ns(program, limit);
@@ -32,7 +32,7 @@ TEST(Recompute, NothingWhereEverythingFits) {
   const Problem problem = testing::training_chain(10, 1);
   const UnitGraph graph(problem);
   const Timeline program(graph, graph.program());
-  EXPECT_EQ(*recompute(graph, graph.program(), program.peak()), graph.program());
+  EXPECT_EQ(*recompute(graph, graph.program(), program.peak(), Effort::full), graph.program());
   EXPECT_DOUBLE_EQ(least_cost_ns(program, program.peak()), graph.cost_ns(graph.program()));
 }
 
@@ -51,7 +51,7 @@ TEST(Recompute, DropsTheCheapOne) {
                    {.in = {3}, .out = {4}, .cost_ns = 100},
                    {.in = {1, 4}, .out = {5}, .cost_ns = 100}};
   const UnitGraph graph(problem);
-  const auto sequence = recompute(graph, graph.program(), 64 + 2 * 1024 + 64);
+  const auto sequence = recompute(graph, graph.program(), 64 + 2 * 1024 + 64, Effort::full);
   ASSERT_TRUE(sequence);
   EXPECT_EQ(*sequence, (std::vector<int>{0, 1, 2, 3, 0, 4}));
 }
@@ -61,7 +61,7 @@ TEST(Recompute, NeverRunsAcrossAnImpureNode) {
   for (ProblemNode& node : problem.nodes) node.recomputable = node.name != "loss";
   const UnitGraph graph(problem);
   const Timeline program(graph, graph.program());
-  const auto sequence = recompute(graph, graph.program(), program.peak() * 9 / 10);
+  const auto sequence = recompute(graph, graph.program(), program.peak() * 9 / 10, Effort::full);
   EXPECT_FALSE(sequence) << "the forward part lies before the loss and cannot run after it";
 }
 

@@ -1,0 +1,54 @@
+#include "snug/plan/order.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "snug/plan/random_problem.h"
+
+namespace snug {
+namespace {
+
+TEST(Order, BranchesOneAfterTheOther) {
+  Problem problem{.values = {{.bytes = 64, .given = true}}, .stages = {{}}};
+  const auto value = [&](int64_t bytes) {
+    problem.values.push_back({.bytes = bytes});
+    return static_cast<int>(problem.values.size()) - 1;
+  };
+  std::vector<int> large, small;
+  for (int i = 0; i < 5; ++i) {
+    large.push_back(value(6400));
+    problem.nodes.push_back({.in = {0}, .out = {large.back()}, .cost_ns = 1});
+  }
+  for (int i = 0; i < 5; ++i) {
+    small.push_back(value(64));
+    problem.nodes.push_back({.in = {large[i]}, .out = {small.back()}, .cost_ns = 1});
+  }
+  problem.nodes.push_back({.in = small, .out = {value(64)}, .cost_ns = 1});
+  const UnitGraph graph(problem);
+  EXPECT_GE(Timeline(graph, graph.program()).peak(), 5 * 6400);
+  EXPECT_LE(Timeline(graph, best_order(graph)).peak(), 6400 + 10 * 64);
+}
+
+TEST(Order, KeepsEveryUnitAndNeverRaisesThePeak) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const Problem problem = testing::RandomProblem(seed).make();
+    const UnitGraph graph(problem);
+    std::vector<int> order = best_order(graph);
+    EXPECT_LE(Timeline(graph, order).peak(), Timeline(graph, graph.program()).peak());
+    int section = 0;
+    std::vector<char> made(problem.values.size(), 0);
+    for (const int u : order) {
+      const Unit& unit = graph.units[u];
+      EXPECT_GE(unit.section, section);
+      section = unit.section;
+      for (const int v : unit.in) EXPECT_TRUE(graph.given[v] || made[v]);
+      for (const int v : unit.out) made[v] = 1;
+    }
+    std::sort(order.begin(), order.end());
+    EXPECT_EQ(order, graph.program());
+  }
+}
+
+}  // namespace
+}  // namespace snug
