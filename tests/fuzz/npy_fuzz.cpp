@@ -1,0 +1,16 @@
+// Any bytes as an .npy file: they are read, or refused with an error of the user's kind.
+
+#include "snug/data/npy.h"
+#include "tests/fuzz/input_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  snug::fuzz::InputFiles files({data, size});
+  try {
+    snug::fuzz::read_all(*snug::data::npy({.x = {"input"}, .files = &files, .buffer_bytes = 16}));
+  } catch (const snug::InternalError&) {
+    throw;
+  } catch (const snug::Error&) {
+    return 0;
+  }
+  return 0;
+}
