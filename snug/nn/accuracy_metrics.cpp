@@ -96,29 +96,24 @@ class TopKMetric final : public MeanMetric {
   int64_t k_;
 };
 
-Metric named(MetricPtr metric, std::string_view name) {
-  if (!name.empty()) metric->name = name;
-  return Metric(std::move(metric));
-}
-
 }  // namespace
 
 namespace metrics {
 
 Metric BinaryAccuracy(double threshold, std::string_view name) {
-  return named(std::make_shared<AccuracyMetric>(Hit::binary, threshold), name);
+  return Metric(std::make_shared<AccuracyMetric>(Hit::binary, threshold), name);
 }
 Metric CategoricalAccuracy(std::string_view name) {
-  return named(std::make_shared<AccuracyMetric>(Hit::categorical), name);
+  return Metric(std::make_shared<AccuracyMetric>(Hit::categorical), name);
 }
 Metric SparseCategoricalAccuracy(std::string_view name) {
-  return named(std::make_shared<AccuracyMetric>(Hit::sparse), name);
+  return Metric(std::make_shared<AccuracyMetric>(Hit::sparse), name);
 }
 Metric TopKCategoricalAccuracy(int64_t k, std::string_view name) {
-  return named(std::make_shared<TopKMetric>(false, k), name);
+  return Metric(std::make_shared<TopKMetric>(false, k), name);
 }
 Metric SparseTopKCategoricalAccuracy(int64_t k, std::string_view name) {
-  return named(std::make_shared<TopKMetric>(true, k), name);
+  return Metric(std::make_shared<TopKMetric>(true, k), name);
 }
 
 }  // namespace metrics

@@ -134,28 +134,23 @@ class RootMeanSquaredError final : public MeanOfLoss {
   double result() const override { return std::sqrt(MeanOfLoss::result()); }
 };
 
-Metric named(MetricPtr metric, std::string_view name) {
-  if (!name.empty()) metric->name = name;
-  return Metric(std::move(metric));
-}
-
 Metric mean_of(const Loss& loss, std::string_view name, std::string_view class_name = {}) {
-  return named(std::make_shared<MeanOfLoss>(loss, class_name), name);
+  return Metric(std::make_shared<MeanOfLoss>(loss, class_name), name);
 }
 
 Metric crossentropy(CrossentropyMetric::Kind kind, const metrics::CrossentropyOptions& options) {
-  return named(std::make_shared<CrossentropyMetric>(kind, options), options.name);
+  return Metric(std::make_shared<CrossentropyMetric>(kind, options), options.name);
 }
 
 }  // namespace
 
 namespace metrics {
 
-Metric Mean(std::string_view name) { return named(std::make_shared<snug::Mean>(), name); }
-Metric Sum(std::string_view name) { return named(std::make_shared<snug::Sum>(), name); }
+Metric Mean(std::string_view name) { return Metric(std::make_shared<snug::Mean>(), name); }
+Metric Sum(std::string_view name) { return Metric(std::make_shared<snug::Sum>(), name); }
 Metric MeanSquaredError(std::string_view name) { return mean_of(snug::MeanSquaredError(), name); }
 Metric RootMeanSquaredError(std::string_view name) {
-  return named(std::make_shared<snug::RootMeanSquaredError>(), name);
+  return Metric(std::make_shared<snug::RootMeanSquaredError>(), name);
 }
 Metric MeanAbsoluteError(std::string_view name) { return mean_of(snug::MeanAbsoluteError(), name); }
 Metric MeanAbsolutePercentageError(std::string_view name) {

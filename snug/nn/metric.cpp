@@ -77,8 +77,10 @@ Metric::Metric(const std::string& name) : name_(name) {
   definition_->name = name;
 }
 
-Metric::Metric(MetricPtr definition)
-    : definition_(std::move(definition)), name_(definition_->name) {}
+Metric::Metric(MetricPtr definition, std::string_view name) : definition_(std::move(definition)) {
+  if (!name.empty()) definition_->name = name;
+  name_ = definition_->name;
+}
 
 MetricPtr Metric::resolve(const Type& predictions, const Shape& target_row) const {
   if (definition_) return definition_->fresh();

@@ -68,7 +68,8 @@ class Metric {
   // that names the nearest right word.
   Metric(const char* name);         // NOLINT: .metrics = {"accuracy"}
   Metric(const std::string& name);  // NOLINT
-  explicit Metric(MetricPtr definition);
+  // An empty name leaves the definition's own.
+  explicit Metric(MetricPtr definition, std::string_view name = {});
 
   // Null for "accuracy", "acc": which accuracy it is depends on targets and predictions
   // (keras.md 1.8); see resolve.

@@ -155,6 +155,18 @@ TEST(Metric, SeveralThresholdsInTheirOrder) {
   EXPECT_EQ(run.metric->result(), 2) << "their mean";
 }
 
+TEST(Metric, FourCounts) {
+  const std::pair<Metric, double> cases[] = {{metrics::TruePositives(), 1},
+                                             {metrics::FalsePositives(), 2},
+                                             {metrics::TrueNegatives(), 3},
+                                             {metrics::FalseNegatives(), 4}};
+  for (const auto& [metric, expected] : cases) {
+    MetricRun run(fresh(metric), {.targets = Shape{kRows}, .predictions = {kRows}});
+    EXPECT_EQ(run(10, {{1, 0, 0, 0, 0, 0, 1, 1, 1, 1}, {1, 1, 1, 0, 0, 0, 0, 0, 0, 0}}), expected)
+        << metric.name();
+  }
+}
+
 TEST(Metric, AucOfPredictionsOutsideTheirRange) {
   MetricRun run(fresh(metrics::AUC()), {.targets = Shape{kRows}, .predictions = {kRows}});
   EXPECT_NEAR(run(4, {{0, 1, 0, 1}, {-3, 4, 0.2, 0.7}}), 1, 1e-12);

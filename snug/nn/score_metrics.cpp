@@ -238,19 +238,14 @@ class MeanIoUMetric final : public MetricDefinition {
   bool sparse_targets_ = true, sparse_predictions_ = true;
 };
 
-Metric named(MetricPtr metric, std::string_view name) {
-  if (!name.empty()) metric->name = name;
-  return Metric(std::move(metric));
-}
-
 }  // namespace
 
 namespace metrics {
 
 Metric F1Score(const FScoreOptions& options) { return Metric(std::make_shared<F1Metric>(options)); }
-Metric R2Score(std::string_view name) { return named(std::make_shared<R2Metric>(), name); }
+Metric R2Score(std::string_view name) { return Metric(std::make_shared<R2Metric>(), name); }
 Metric MeanIoU(int64_t num_classes, std::string_view name) {
-  return named(std::make_shared<MeanIoUMetric>(num_classes), name);
+  return Metric(std::make_shared<MeanIoUMetric>(num_classes), name);
 }
 
 }  // namespace metrics
