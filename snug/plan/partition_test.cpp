@@ -1,0 +1,159 @@
+#include "snug/plan/partition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "snug/autodiff/gradients.h"
+#include "snug/ops/ops.h"
+
+namespace snug {
+namespace {
+
+Type floats(const Shape& shape) { return {DType::float32, shape}; }
+
+// Where a node with this name runs: the index of its stage, or -1.
+int stage_of(const std::vector<StageChoice>& stages, std::string_view op) {
+  for (size_t i = 0; i < stages.size(); ++i) {
+    for (const Node* node : stages[i].nodes) {
+      if (node->op().name() == op) return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+size_t node_count(const std::vector<StageChoice>& stages) {
+  size_t count = 0;
+  for (const StageChoice& stage : stages) count += stage.nodes.size();
+  return count;
+}
+
+// Every node runs after the nodes that make its inputs; a sum is whole before anybody reads it.
+void expect_order(const Graph& graph, const std::vector<StageChoice>& stages) {
+  std::vector<int> made(graph.value_count(), -1);
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    for (const Node* node : stages[stage].nodes) {
+      for (const int value : node->in()) {
+        const Node* producer = graph.producer(value);
+        if (producer == nullptr) continue;
+        ASSERT_GE(made[value], 0) << node->label() << " reads what is not there yet";
+        const bool in_parts = stages[made[value]].parts > 1;
+        const bool whole = !producer->rows() || *producer->rows() != Rows::each;
+        if (in_parts && whole) {
+          EXPECT_LT(made[value], static_cast<int>(stage)) << node->label();
+        }
+      }
+      for (const int value : node->out()) made[value] = static_cast<int>(stage);
+    }
+  }
+}
+
+struct Dense {
+  Graph graph;
+  Value x = graph.input("x", floats({kRows, 512}));
+  Value w = graph.variable("w", floats({512, 512}));
+  Value y = ops::tanh(ops::matmul(x, w));
+  Value loss = ops::sum(ops::square(y));
+  Values gradients = snug::gradients(loss, {w});
+};
+
+TEST(Partition, LeavesOutWhatNobodyNeeds) {
+  Graph graph;
+  const Value x = graph.input("x", floats({kRows, 4}));
+  const Value y = ops::relu(x);
+  ops::exp(x);
+  EXPECT_EQ(node_count(partition(graph, std::vector{y}, 8, {})), 1u);
+}
+
+TEST(Partition, SmallStepsRunWholeOnOneThread) {
+  Graph graph;
+  const Value x = graph.input("x", floats({kRows, 4}));
+  const auto stages = partition(graph, std::vector{ops::relu(x)}, 8, {.threads = 2});
+  ASSERT_EQ(stages.size(), 1u);
+  EXPECT_EQ(stages[0].parts, 1);
+  EXPECT_EQ(stages[0].threads, 1);
+}
+
+TEST(Partition, RowWiseChainsRunInParts) {
+  Graph graph;
+  const Value x = graph.input("x", floats({kRows, 1 << 16}));
+  const auto stages = partition(graph, std::vector{ops::exp(ops::tanh(x))}, 64, {.threads = 2});
+  ASSERT_EQ(stages.size(), 1u);
+  EXPECT_GT(stages[0].parts, 2);
+  EXPECT_EQ(stages[0].lanes, 2);
+  EXPECT_EQ(stages[0].threads, 1);
+  EXPECT_GE(stages[0].part_rows * stages[0].parts, 64);
+}
+
+TEST(Partition, WideSumsOnFewRowsRunOnceAfterTheParts) {
+  Dense few;
+  const auto stages = partition(few.graph, few.gradients, 64, {.threads = 2});
+  expect_order(few.graph, stages);
+  const int sum = stage_of(stages, "matmul_weights_gradient");
+  ASSERT_GE(sum, 0);
+  EXPECT_EQ(stages[sum].parts, 1);
+  EXPECT_EQ(stages[sum].threads, 2);
+  EXPECT_GT(sum, stage_of(stages, "matmul"));
+}
+
+TEST(Partition, SumsOverManyRowsRideOnTheParts) {
+  Dense many;
+  const auto stages = partition(many.graph, many.gradients, 20'000, {.threads = 2});
+  expect_order(many.graph, stages);
+  EXPECT_EQ(stage_of(stages, "matmul_weights_gradient"), stage_of(stages, "matmul"));
+}
+
+TEST(Partition, ASumCutsTheStages) {
+  Graph graph;
+  const Value x = graph.input("x", floats({kRows, 1 << 14}));
+  const Value total = ops::sum(ops::tanh(x), {.axes = {0}});
+  const Value y = ops::exp(ops::subtract(x, total));
+  const auto stages = partition(graph, std::vector{y}, 64, {.threads = 2});
+  expect_order(graph, stages);
+  EXPECT_LT(stage_of(stages, "sum"), stage_of(stages, "exp"));
+}
+
+TEST(Partition, CommitsComeLastAndTogether) {
+  Dense step;
+  ops::assign_add(step.w, step.gradients[0]);
+  const Value after = ops::relu(step.y);
+  const auto stages = partition(step.graph, std::vector{after}, 64, {.threads = 2});
+  expect_order(step.graph, stages);
+  for (const Node* node : stages.back().nodes) EXPECT_TRUE(node->commits());
+  EXPECT_EQ(stage_of(stages, "assign_add"), static_cast<int>(stages.size()) - 1);
+}
+
+TEST(Partition, IsTheSameOnOneThreadAndTwo) {
+  for (const int64_t rows : {1, 64, 5000}) {
+    Dense step;
+    const auto one = partition(step.graph, step.gradients, rows, {.threads = 1});
+    const auto two = partition(step.graph, step.gradients, rows, {.threads = 2});
+    ASSERT_EQ(one.size(), two.size());
+    for (size_t i = 0; i < one.size(); ++i) {
+      EXPECT_EQ(one[i].nodes, two[i].nodes);
+      EXPECT_EQ(one[i].parts, two[i].parts);
+      EXPECT_EQ(one[i].lanes, two[i].lanes);
+      EXPECT_EQ(one[i].part_rows, two[i].part_rows);
+    }
+  }
+}
+
+TEST(Partition, ForcedPartsHoldForEveryStageThatCan) {
+  Dense step;
+  const auto stages =
+      partition(step.graph, step.gradients, 10, {.threads = 2}, {.forced_part_rows = 3});
+  expect_order(step.graph, stages);
+  for (const StageChoice& stage : stages) {
+    if (stage.parts == 1) continue;
+    EXPECT_EQ(stage.part_rows, 3);
+    EXPECT_EQ(stage.parts, 4);
+  }
+  EXPECT_GT(stages[stage_of(stages, "matmul_weights_gradient")].parts, 1);
+  const auto micro = partition(step.graph, step.gradients, 10, {.threads = 2},
+                               {.forced_part_rows = 3, .one_lane = true});
+  EXPECT_EQ(micro[stage_of(micro, "matmul")].lanes, 1);
+  EXPECT_EQ(micro[stage_of(micro, "matmul")].threads, 2);
+}
+
+}  // namespace
+}  // namespace snug
