@@ -5,7 +5,7 @@
 namespace snug {
 
 // A permutation of 0 .. size-1 that depends on (seed, epoch) only and takes no memory: row numbers
-// are shuffled, not rows. A Feistel network over the next power of four, walked until it lands
+// are shuffled, not rows. A Feistel network over the next power of two, walked until it lands
 // inside.
 class Permutation {
  public:
@@ -20,8 +20,8 @@ class Permutation {
   uint64_t encrypt(uint64_t value) const;
 
   int64_t size_;
-  int half_bits_;
-  uint64_t half_mask_;
+  int right_bits_;
+  uint64_t left_mask_, right_mask_;
   uint64_t keys_[kRounds];
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace snug {
@@ -28,29 +29,28 @@ TEST(Permutation, DependsOnSeedAndEpochOnly) {
   EXPECT_NE(order(1000, 1, 2), order(1000, 2, 2));
 }
 
+double chi_square(const std::vector<double>& counts, double expected) {
+  double sum = 0;
+  for (const double count : counts) sum += (count - expected) * (count - expected) / expected;
+  return sum;
+}
+
 // Over many epochs every row is equally often first, and every distance between neighbours equally
-// frequent.
+// frequent: for sizes just above and just below a power of two.
 TEST(Permutation, IsUniform) {
-  constexpr int64_t kSize = 50;
   constexpr int kEpochs = 20'000;
-  std::vector<double> first(kSize), distance(kSize);
-  for (int epoch = 0; epoch < kEpochs; ++epoch) {
-    const Permutation permutation(kSize, 3, epoch);
-    first[permutation(0)] += 1;
-    distance[(permutation(1) - permutation(0) + kSize) % kSize] += 1;
+  for (const int64_t size : {3, 5, 17, 33, 50, 65, 100, 127, 129}) {
+    std::vector<double> first(size), distance(size - 1);
+    for (int epoch = 0; epoch < kEpochs; ++epoch) {
+      const Permutation permutation(size, 3, epoch);
+      first[permutation(0)] += 1;
+      distance[(permutation(1) - permutation(0) + size) % size - 1] += 1;
+    }
+    // Passed less than once in a thousand, with any number of degrees of freedom.
+    const auto limit = [](double freedom) { return freedom + 4.2 * std::sqrt(2 * freedom) + 5; };
+    EXPECT_LT(chi_square(first, double(kEpochs) / size), limit(size - 1)) << size;
+    EXPECT_LT(chi_square(distance, double(kEpochs) / (size - 1)), limit(size - 2)) << size;
   }
-  double first_chi = 0, distance_chi = 0;
-  const double expected_first = double(kEpochs) / kSize,
-               expected_distance = double(kEpochs) / (kSize - 1);
-  for (int64_t i = 0; i < kSize; ++i) {
-    first_chi += (first[i] - expected_first) * (first[i] - expected_first) / expected_first;
-    if (i > 0)
-      distance_chi +=
-          (distance[i] - expected_distance) * (distance[i] - expected_distance) / expected_distance;
-  }
-  // 49 and 48 degrees of freedom: 85 is passed once in a thousand.
-  EXPECT_LT(first_chi, 85);
-  EXPECT_LT(distance_chi, 85);
 }
 
 }  // namespace
