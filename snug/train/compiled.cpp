@@ -4,35 +4,10 @@
 #include <set>
 
 #include "snug/base/error.h"
-#include "snug/ops/ops.h"
+#include "snug/nn/metrics.h"
 
 namespace snug {
 namespace {
-
-// total += value * rows, count += rows.
-class MeanOfBatches final : public MetricDefinition {
- public:
-  std::string_view class_name() const override { return "Mean"; }
-  void settings(SettingVisitor& visitor) override { visitor.visit("name", name); }
-  Type target_type(const Type& predictions, const Shape&) const override { return predictions; }
-
-  // `predictions` is the scalar.
-  void update(Tracer& tracer, Value, Value scalar, Value) override {
-    if (state().empty()) {
-      add_state("total", {DType::float32, {}});
-      add_state("count", {DType::float32, {}});
-    }
-    ops::assign_add(tracer.value(state()[0]), ops::multiply(scalar, tracer.rows()));
-    ops::assign_add(tracer.value(state()[1]), tracer.rows());
-  }
-
-  double result() const override {
-    const double total = state()[0]->tensor().as<float>()[0],
-                 count = state()[1]->tensor().as<float>()[0];
-    return count == 0 ? 0 : total / count;
-  }
-  Direction direction() const override { return Direction::down; }
-};
 
 // Keras's names in the logs: a second one of the same name is weighted_..., or numbered.
 std::string log_name(std::set<std::string>& taken, const std::string& prefix,
@@ -47,12 +22,6 @@ std::string log_name(std::set<std::string>& taken, const std::string& prefix,
 }
 
 }  // namespace
-
-MetricPtr mean_of_batches(std::string name) {
-  auto metric = std::make_shared<MeanOfBatches>();
-  metric->name = std::move(name);
-  return metric;
-}
 
 Compiled::Compiled(const Network& network, CompileOptions options)
     : network_(network), options_(std::move(options)), optimizer_state_(options_.optimizer) {
@@ -85,13 +54,15 @@ Compiled::Phase& Compiled::phase(bool training, const std::vector<Shape>& target
   const auto [entry, is_new] = phases_.try_emplace(training);
   Phase& phase = entry->second;
   if (!is_new) return phase;
-  phase.loss = mean_of_batches("loss");
+  phase.loss = metrics::Mean("loss").definition()->fresh();
   const Types predictions = network_.output_types();
   const std::vector<std::string> names = network_.output_names();
   const bool several = predictions.size() > 1;
   std::set<std::string> taken;
   for (size_t i = 0; i < predictions.size(); ++i) {
-    if (several) phase.output_losses.push_back(mean_of_batches(names[i] + "_loss"));
+    if (several) {
+      phase.output_losses.push_back(metrics::Mean(names[i] + "_loss").definition()->fresh());
+    }
     OutputMetrics& metrics = phase.outputs.emplace_back();
     const std::string prefix = several ? names[i] + "_" : "";
     const auto resolve = [&](const std::vector<Metric>& from, std::vector<MetricPtr>& to,

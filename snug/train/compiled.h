@@ -54,7 +54,4 @@ class Compiled {
   OptimizerState optimizer_state_;
 };
 
-// The mean of a scalar over batches, weighted by their rows: what Keras's `loss` in the logs is.
-MetricPtr mean_of_batches(std::string name);
-
 }  // namespace snug

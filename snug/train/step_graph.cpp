@@ -41,13 +41,16 @@ void add_losses(StepGraph& step, Compiled& compiled, const TargetTypes& targets,
   for (size_t i = 0; i < step.predictions.size(); ++i) {
     const Value loss =
         compiled.loss(i)->reduced(tracer, step.targets[i], step.predictions[i], step.weights);
-    if (!phase.output_losses.empty()) phase.output_losses[i]->update(tracer, {}, loss, {});
+    if (!phase.output_losses.empty()) {
+      phase.output_losses[i]->update(tracer, {}, loss, tracer.rows());
+    }
     const auto weight = static_cast<float>(compiled.loss_weight(i));
     const Value term = weight == 1 ? loss : ops::multiply_scalar(loss, weight);
     step.loss = step.loss ? ops::add(step.loss, term) : term;
   }
   for (const Value& penalty : tracer.losses()) step.loss = ops::add(step.loss, penalty);
-  phase.loss->update(tracer, {}, step.loss, {});
+  // Weighted by rows, so that a last, smaller batch counts less, as in Keras.
+  phase.loss->update(tracer, {}, step.loss, tracer.rows());
   for (size_t i = 0; i < step.predictions.size(); ++i) {
     const auto measure = [&](const std::vector<MetricPtr>& metrics, Value weights) {
       for (const MetricPtr& metric : metrics) {
