@@ -55,6 +55,10 @@ Monitor::Monitor(std::string who, std::string name, const std::string& mode, dou
     throw Error("{}: it monitors \"{}\", which the model does not measure; there are {}", who_,
                 name_, names());
   }
+  if (measured == "loss" || measured.ends_with("_loss")) {
+    up_ = false;
+    return;
+  }
   const MetricDefinition::Direction direction = (*found)->direction();
   if (direction == MetricDefinition::Direction::none) {
     throw Error(
