@@ -133,7 +133,7 @@ Override setting_of(const std::string& word) {
   }
   const std::string path = word.substr(0, sign);
   if (path.find('.') == std::string::npos && path != "name") {
-    throw Error("{}: a setting begins with its section: fit.{} or data.{}", word, word, word);
+    throw Error("{}: a setting begins with its section: fit.{}", word, word);
   }
   return {.path = path, .value = word.substr(sign + 1), .place = word};
 }
@@ -183,6 +183,10 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
 }
 
 }  // namespace
+
+bool is_command(std::string_view word) {
+  return std::ranges::find(kCommands, word) != kCommands.end();
+}
 
 std::string version() { return SNUG_VERSION; }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "snug/cli/command.h"
 
@@ -16,6 +17,8 @@ struct ParsedArguments {
 // Without the name of the program. Throws Error, which names the nearest right word, for what it
 // does not understand.
 ParsedArguments parse_arguments(std::span<const std::string> words);
+
+bool is_command(std::string_view word);
 
 // The version of Snug.
 std::string version();

@@ -65,8 +65,12 @@ SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cac
   if (idx && files.find("sample_weight") != nullptr) {
     files.find("sample_weight")->fail("IDX files have no sample_weight; give class_weight in fit");
   }
-  return placed(files.where,
-                [&] { return idx ? open_idx(run, files, cache) : open_npy(run, files); });
+  try {
+    return placed(files.where,
+                  [&] { return idx ? open_idx(run, files, cache) : open_npy(run, files); });
+  } catch (const FileError& error) {
+    throw FileError("{}: {}", files.where, error.what());
+  }
 }
 
 }  // namespace

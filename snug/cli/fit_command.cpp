@@ -76,9 +76,9 @@ void print_end(const Arguments& arguments, const RunDirectory& directory, const 
   fmt::print("Kept:   {}/ with run.yaml, summary.json, history.csv, report.txt\n",
              directory.path().string());
   fmt::print(
-      "Next:   snug fit {0} fit.epochs=10                 train longer\n"
-      "        snug plan {0} --batch-size 32,256,1024     see what larger batches take\n"
-      "        snug --help                                all commands\n",
+      "Next:   train longer:                       snug fit {0} fit.epochs=10\n"
+      "        see what larger batches would take: snug plan {0} --batch-size 32,256,1024\n"
+      "        see all commands:                   snug --help\n",
       arguments.run_file);
 }
 

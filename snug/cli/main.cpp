@@ -1,5 +1,6 @@
 // Finds the command, and turns what it throws into one line and an exit code.
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -48,8 +49,16 @@ int run_command(const Arguments& arguments) {
   return doctor_command(arguments);
 }
 
-int run(std::span<const std::string> words) {
+// Enough to report with, if the rest of the line is not understood.
+Arguments guessed(std::span<const std::string> words) {
   Arguments arguments;
+  if (!words.empty() && is_command(words[0])) arguments.command = words[0];
+  arguments.json = std::ranges::find(words, "--json") != words.end();
+  return arguments;
+}
+
+int run(std::span<const std::string> words) {
+  Arguments arguments = guessed(words);
   try {
     const ParsedArguments parsed = parse_arguments(words);
     fmt::print("{}", parsed.text);

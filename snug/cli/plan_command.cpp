@@ -36,8 +36,7 @@ int print_one(Session& session, const Arguments& arguments) {
     fmt::print("{}\n", json.dump());
   } else {
     fmt::print("{}", plan->text());
-    fmt::print("\nIt fits. Next: snug fit {} --memory {}\n", arguments.run_file,
-               options.memory > 0 ? std::to_string(options.memory) : "256MiB");
+    fmt::print("\nIt fits. Next: snug fit {}\n", arguments.run_file);
   }
   return 0;
 }
