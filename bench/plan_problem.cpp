@@ -102,7 +102,7 @@ int run(const Arguments& arguments) {
                plan.max_live_bytes, plan.arena_bytes, planning);
     return 0;
   } catch (const BudgetError& error) {
-    const bool impossible = arguments.budget_bytes < least_peak(timeline);
+    const bool impossible = arguments.budget_bytes < least_bytes(graph);
     fmt::print("feasible: {}\nplanning seconds: {:.3f}\nreason: {}\n",
                impossible ? "no" : "not found", seconds(), error.what());
     return 3;

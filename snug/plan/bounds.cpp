@@ -35,6 +35,21 @@ std::vector<int> instants(const Timeline& timeline, int64_t limit) {
 
 }  // namespace
 
+int64_t least_bytes(const UnitGraph& graph) {
+  int64_t end = 0, always = 0;
+  for (size_t v = 0; v < graph.bytes.size(); ++v) {
+    end += graph.pinned[v] ? graph.bytes[v] : 0;
+    always += graph.pinned[v] && graph.given[v] ? graph.bytes[v] : 0;
+  }
+  int64_t most = end;
+  for (const Unit& unit : graph.units) {
+    int64_t bytes = working_bytes(graph, unit) + always;
+    for (const int v : unit.in) bytes -= graph.pinned[v] && graph.given[v] ? graph.bytes[v] : 0;
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 int64_t least_peak(const Timeline& timeline) {
   const UnitGraph& graph = timeline.graph();
   int64_t end = 0;

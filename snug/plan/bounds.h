@@ -1,4 +1,5 @@
-// What no plan can beat, as long as the nodes run for the first time in the given order.
+// What no plan can beat; where a timeline is given, as long as the units run for the first time in
+// its order.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,12 @@
 
 namespace snug {
 
-// No sequence lives in fewer bytes: some unit needs them for itself, together with the given values
-// that are read later and the pinned values that are already made for good; or they are all needed
-// at the end.
+// No sequence in any order lives in fewer bytes: what one unit needs for itself with the given
+// values that are never freed, or what is needed at the end.
+int64_t least_bytes(const UnitGraph& graph);
+
+// The same for this order of first executions, and therefore higher: beside the unit live the
+// values that nothing can make again and that are read later.
 int64_t least_peak(const Timeline& timeline);
 
 // No sequence within the limit takes less time. For an instant, the values that are there beside

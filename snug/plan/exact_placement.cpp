@@ -1,11 +1,10 @@
 // Depth-first search from the bottom of the arena upwards, on the skyline of what has been placed.
 //
-//   height of the skyline      A niche is a stretch of cliques at one height with higher ones on
-//   both sides. In any ▁▁▁▁      ▁▁▁▁▁▁▁▁         placement that rests on the skyline, an item
-//   inside the niche covers a given clique
-//       ▁▁▁▁▁▁                 of it at its very floor, or the clique wastes the bytes up to the
-//       next possible offset. niche                  These choices exclude each other and leave
-//       nothing out, for any clique of any niche.
+//   skyline             A niche is a stretch of cliques at one height between higher ones. In any
+//   ----      -----     placement that rests on the skyline, a given clique of the niche is either
+//       ------          covered at its very floor by an item inside the niche, or it wastes the
+//       niche           bytes up to the next possible offset. These choices exclude each other and
+//                       leave nothing out, for any clique of any niche.
 //
 // So the search may choose where to decide next: where there are the fewest choices, and rather
 // where it has failed before. A clique with no byte to spare cannot waste any. Stretches that no

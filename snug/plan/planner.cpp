@@ -103,7 +103,7 @@ Plan make_plan(const Problem& problem, int64_t budget_bytes) {
   if (plan.arena_bytes <= capacity) return plan;
   const UnitGraph graph(problem);
   if (auto squeezed = squeeze_hard(problem, graph, capacity)) return std::move(*squeezed);
-  const int64_t low = std::max(capacity, least_peak(Timeline(graph, graph.program())));
+  const int64_t low = std::max(capacity, least_bytes(graph));
   refuse(problem, least_capacity(problem, graph, low, plan.arena_bytes), budget_bytes);
 }
 

@@ -7,8 +7,8 @@
 namespace snug {
 namespace {
 
-constexpr int kLookBack = 40;       // Units that an estimate of a value's cost looks at.
-constexpr int kLongestFactor = 10;  // A sequence longer than this many programs is no answer.
+constexpr int kLookBack = 40;             // Units that an estimate of a value's cost looks at.
+constexpr int kLongestFactor = 10;        // A sequence longer than this many programs is no answer.
 constexpr int64_t kMostWork = 2'000'000;  // Values weighed.
 
 class Walk {
@@ -151,7 +151,10 @@ class Walk {
         if (locks_[v] > 0 || graph_.bytes[v] == 0 || !can_return(v)) continue;
         const int next = next_read(v, now_);
         const double distance = std::max(1, next - now_);
-        const double score = cost_to_return(v) / (static_cast<double>(graph_.bytes[v]) * distance);
+        // What is needed at the end would come back when all that it is made from is long gone.
+        const double last_resort = graph_.pinned[v] ? 1e6 : 1;
+        const double score =
+            last_resort * cost_to_return(v) / (static_cast<double>(graph_.bytes[v]) * distance);
         if (score >= best_score) continue;
         best_score = score;
         best = v;

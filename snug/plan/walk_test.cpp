@@ -1,0 +1,44 @@
+#include "snug/plan/walk.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/plan/bounds.h"
+#include "snug/plan/random_problem.h"
+
+namespace snug {
+namespace {
+
+TEST(Walk, HoldsTightLimits) {
+  for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first}) {
+    int found = 0;
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      Problem problem = testing::training_chain(25, seed);
+      for (ProblemNode& node : problem.nodes) node.overwrites.clear();
+      const UnitGraph graph(problem);
+      const Timeline program(graph, graph.program());
+      const int64_t limit = least_peak(program) * 13 / 10;
+      const auto sequence = walk(graph, limit, order);
+      if (!sequence) continue;
+      ++found;
+      const Timeline walked(graph, *sequence);
+      EXPECT_LE(walked.peak(), limit) << "seed " << seed;
+      int first = 0;
+      for (int p = 0; p < walked.length(); ++p) {
+        if (walked.is_first(p)) {
+          EXPECT_EQ(walked.sequence()[p], first++);
+        }
+      }
+      EXPECT_EQ(first, static_cast<int>(graph.units.size()));
+    }
+    EXPECT_GE(found, 15);
+  }
+}
+
+TEST(Walk, IsTheProgramWhereEverythingFits) {
+  const Problem problem = testing::training_chain(10, 1);
+  const UnitGraph graph(problem);
+  EXPECT_EQ(*walk(graph, INT64_MAX, WalkOrder::program), graph.program());
+}
+
+}  // namespace
+}  // namespace snug
