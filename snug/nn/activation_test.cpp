@@ -35,7 +35,9 @@ TEST(Activation, LogitsAreRemembered) {
   Tracer tracer(graph, /*training=*/false);
   const Value x = graph.input("x", {DType::float32, {kRows, 4}});
   EXPECT_EQ(tracer.logits(apply_activation(tracer, "softmax", x))->from, Logits::From::softmax);
-  EXPECT_EQ(tracer.logits(apply_activation(tracer, "sigmoid", x))->value, x);
+  const Value sigmoid = apply_activation(tracer, "sigmoid", x);
+  EXPECT_EQ(tracer.logits(sigmoid)->from, Logits::From::sigmoid);
+  EXPECT_EQ(tracer.logits(sigmoid)->value, x);
   EXPECT_FALSE(tracer.logits(apply_activation(tracer, "tanh", x)));
 }
 

@@ -45,6 +45,7 @@ TEST(Dropout, DrawsByNameSeedAndStep) {
   EXPECT_EQ(drawn({.name = "a"}), drawn({.name = "a"}));
   EXPECT_NE(drawn({.name = "a"}), drawn({.name = "b"}));
   EXPECT_NE(drawn({.name = "a"}), drawn({.seed = 3, .name = "a"}));
+  EXPECT_NE(drawn({.seed = 4, .name = "a"}), drawn({.seed = 3, .name = "a"}));
   EXPECT_NE(drawn({.name = "a"}), drawn({.name = "a"}, {.seed = 7}));
   EXPECT_NE(drawn({.name = "a"}), drawn({.name = "a"}, {.position = 10}));
 }

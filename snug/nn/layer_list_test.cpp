@@ -126,38 +126,69 @@ TEST(LayerList, UnknownNames) {
             "(\"MaxPooling2D\")?");
 }
 
-// A setting that a reader puts in wrongly is named.
-class WrongReader final : public SettingVisitor {
+// Gives one setting another value, of the kind that it is visited as.
+class OneReader final : public SettingVisitor {
  public:
-  explicit WrongReader(std::string_view wrong) : wrong_(wrong) {}
+  struct Given {
+    std::string text = "channels_first";
+    std::vector<int64_t> list = {1, 2, 3};
+    std::vector<std::vector<int64_t>> rows = {{1}, {2}, {3}};
+    ConfigurablePtr object = make_regularizer("l2");
+  };
+  explicit OneReader(std::string_view setting) : setting_(setting) {}
+  OneReader(std::string_view setting, const Given& given) : setting_(setting), given_(given) {}
+
   void visit(std::string_view, bool&) override {}
   void visit(std::string_view, int64_t&) override {}
   void visit(std::string_view, double&) override {}
   void visit(std::string_view name, std::string& value) override {
-    if (name == wrong_) value = "channels_first";
+    if (name == setting_) value = given_.text;
   }
   void visit(std::string_view name, std::vector<int64_t>& value) override {
-    if (name == wrong_) value = {1, 2, 3};
+    if (name == setting_) value = given_.list;
   }
   void visit(std::string_view, std::vector<double>&) override {}
   void visit(std::string_view, std::optional<bool>&) override {}
   void visit(std::string_view, std::optional<int64_t>&) override {}
   void visit(std::string_view, std::optional<double>&) override {}
   void visit(std::string_view, std::optional<std::vector<int64_t>>&) override {}
+  void visit(std::string_view, std::optional<std::vector<double>>&) override {}
   void visit(std::string_view name, std::vector<std::vector<int64_t>>& value) override {
-    if (name == wrong_) value = {{1}, {2}, {3}};
+    if (name == setting_) value = given_.rows;
   }
   void visit(std::string_view name, Family, ConfigurablePtr& value) override {
-    if (name == wrong_) value = make_regularizer("l2");
+    if (name == setting_) value = given_.object;
   }
 
  private:
-  std::string_view wrong_;
+  std::string_view setting_;
+  Given given_;
 };
+
+Shape with_setting(std::string_view layer, std::string_view setting, const OneReader::Given& given,
+                   const Shape& row) {
+  const Layer made = find_layer(layer).make();
+  OneReader reader(setting, given);
+  made->settings(reader);
+  return result_of(made, row);
+}
+
+// A run file may give one number where Keras writes two or four.
+TEST(LayerList, ShortForms) {
+  EXPECT_EQ(with_setting("MaxPooling2D", "pool_size", {.list = {3}}, {9, 6, 1}),
+            (Shape{kRows, 3, 2, 1}));
+  EXPECT_EQ(with_setting("ZeroPadding1D", "padding", {.list = {3}}, {4, 1}), (Shape{kRows, 10, 1}));
+  EXPECT_EQ(with_setting("ZeroPadding2D", "padding", {.rows = {{3}}}, {4, 4, 1}),
+            (Shape{kRows, 10, 10, 1}));
+  EXPECT_EQ(with_setting("ZeroPadding2D", "padding", {.rows = {{3, 1}}}, {4, 4, 1}),
+            (Shape{kRows, 10, 6, 1}));
+  EXPECT_EQ(with_setting("ZeroPadding2D", "padding", {.rows = {{3}, {1, 0}}}, {4, 4, 1}),
+            (Shape{kRows, 10, 5, 1}));
+}
 
 std::string error_reading(std::string_view layer, std::string_view setting) {
   return error_of([&] {
-    WrongReader reader(setting);
+    OneReader reader(setting);
     find_layer(layer).make()->settings(reader);
   });
 }

@@ -15,6 +15,7 @@ TEST(Normalization, ShapesAndWeights) {
   EXPECT_EQ(batch.trainable_weights().size(), 2u);
   const Layer first = BatchNormalization({.axis = 1, .center = false});
   EXPECT_EQ(result_of(first, {5, 4}), (Shape{kRows, 5, 4}));
+  EXPECT_EQ(result_of(first, {5, 4, 3}), (Shape{kRows, 5, 4, 3}));
   EXPECT_EQ(weights_of(first), "gamma [5], moving_mean [5], moving_variance [5]");
   const Layer layer = LayerNormalization({.axis = {1, 2}, .scale = false});
   EXPECT_EQ(result_of(layer, {5, 4}), (Shape{kRows, 5, 4}));

@@ -52,6 +52,10 @@ TEST(Preprocessing, Adapts) {
   EXPECT_EQ(rows.get_weights()[0], (std::vector<float>{11.0f / 3, 17.0f / 3}));
   rows.adapt(data, {2, 3});
   EXPECT_EQ(rows.get_weights()[0], (std::vector<float>{11.0f / 3, 17.0f / 3}));
+
+  const Normalization each({.axis = {-1, 1}});
+  each.adapt(data, {3, 2});
+  EXPECT_EQ(each.get_weights()[0], data);
 }
 
 TEST(Preprocessing, Messages) {
