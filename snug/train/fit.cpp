@@ -220,7 +220,7 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
     if (shows) progress.update(done + 1, now);
   }
   progress.steps_done(done);
-  if (done < most) in_pass_ = false;
+  if (done < most || training_->is_at_end()) in_pass_ = false;
   const bool ran_out = options_.steps_per_epoch && done < most && !model_.stop_training;
   if (ran_out) {
     log_message(LogLevel::warning,

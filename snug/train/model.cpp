@@ -34,6 +34,10 @@ void Model::compile(CompileOptions options) {
   compiled_ = std::make_unique<Compiled>(*network_, std::move(options));
 }
 
+Values Model::operator()(const Values& in) const {
+  return call_root(*network_, current_tracer(), in);
+}
+
 Compiled& Model::compiled() const {
   if (!compiled_)
     throw Error(

@@ -87,8 +87,8 @@ class Model {
   Logs train_on_batch(const SourcePtr& data, const FitOptions& options = {});
 
   // Inside a trace.
-  Value operator()(Value x) const { return layer()(x); }
-  Values operator()(const Values& in) const { return layer().call(in); }
+  Value operator()(Value x) const { return (*this)(Values{x})[0]; }
+  Values operator()(const Values& in) const;
   // On symbols: a model is a layer.
   Symbol operator()(const Symbol& x) const { return layer()(x); }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "snug/base/error.h"
+#include "snug/data/stage.h"
 
 namespace snug {
 
@@ -139,8 +140,7 @@ void Stager::fill(const Slots& slots, Runner& runner, Program& program, int64_t 
     if (!slots.values[i]) continue;
     const int field = static_cast<int>(i);
     if (slots.borrowed && slots.fields[i].data == nullptr) {
-      program.bind_borrowed(slots.values[i],
-                            source_->borrow(field, numbers_[0], rows, slots.values[i].dtype()));
+      lend(field, slots.values[i], program, rows);
     } else {
       source_->read(field, {numbers_.data(), static_cast<size_t>(rows)}, slots.fields[i]);
     }
@@ -150,15 +150,25 @@ void Stager::fill(const Slots& slots, Runner& runner, Program& program, int64_t 
   if (slots.rows.data != nullptr) slots.rows.as<float>()[0] = static_cast<float>(rows);
 }
 
+// Rows that are read where they stand are checked there.
+void Stager::lend(int field, Value value, Program& program, int64_t rows) const {
+  const void* memory = source_->borrow(field, numbers_[0], rows, value.dtype());
+  program.bind_borrowed(value, memory);
+  if (value.dtype() != DType::float32) return;
+  const Field& from = source_->fields()[field];
+  stage_rows(from, numbers_[0], 0, memory, rows * from.row.size(), const_cast<void*>(memory),
+             value.dtype());
+}
+
 void Stager::check_labels(const Slots& slots, const StepGraph& step) const {
   size_t target = 0;
   for (size_t i = 0; i < slots.fields.size(); ++i) {
     const Field& field = source_->fields()[i];
     if (field.role != FieldRole::target || target >= step.targets.size()) continue;
     const Value prediction = step.predictions[target++];
-    if (slots.fields[i].dtype() != DType::int32 || slots.fields[i].data == nullptr) continue;
+    if (!slots.values[i] || slots.values[i].dtype() != DType::int32) continue;
     const int64_t classes = prediction.shape()[-1];
-    const std::span<int32_t> labels = slots.fields[i].as<int32_t>();
+    const std::span<int32_t> labels = slots.program->tensor(slots.values[i]).as<int32_t>();
     const auto wrong =
         std::ranges::find_if(labels, [&](int32_t label) { return label < 0 || label >= classes; });
     if (wrong == labels.end()) continue;

@@ -48,6 +48,8 @@ class Stager {
     StepInfo info;
   };
   std::optional<Batch> next(Runner& runner);
+  // Whether all rows of the pass were given; false where their number is not known.
+  bool is_at_end() const { return options_.range.count && position_ >= *options_.range.count; }
 
  private:
   struct Slots;
@@ -55,6 +57,7 @@ class Stager {
   std::optional<Batch> next_in_order(Runner& runner);
   std::optional<Batch> next_in_sequence(Runner& runner);
   void fill(const Slots& slots, Runner& runner, Program& program, int64_t rows);
+  void lend(int field, Value value, Program& program, int64_t rows) const;
   void check_labels(const Slots& slots, const StepGraph& step) const;
   void weigh(const Slots& slots) const;
 

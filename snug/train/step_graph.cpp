@@ -12,7 +12,7 @@ void add_forward(StepGraph& step, Network& network) {
   const std::vector<std::string> names = network.input_names();
   for (size_t i = 0; i < types.size(); ++i)
     step.inputs.push_back(step.graph->input(names[i], types[i]));
-  step.predictions = network.call(*step.tracer, step.inputs);
+  step.predictions = call_root(network, *step.tracer, step.inputs);
 }
 
 void add_targets(StepGraph& step, const Network& network, const Compiled& compiled,
@@ -81,6 +81,14 @@ Values StepGraph::results() const {
   Values all = predictions;
   if (loss) all = {loss};
   return all;
+}
+
+Values call_root(Network& network, Tracer& tracer, const Values& in) {
+  const Tracer::LayerScope scope(tracer, network.trainable);
+  Types types;
+  for (const Value& value : in) types.push_back(value.type());
+  network.ensure_built(types);
+  return network.call(tracer, in);
 }
 
 StepGraph record_step(bool training, const std::function<void(StepGraph&)>& body) {

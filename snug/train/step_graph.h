@@ -32,6 +32,10 @@ struct StepGraph {
   Values results() const;
 };
 
+// Calls a model that is part of no other: its layers' scopes, and so their random draws, do not
+// depend on the model's name or on who calls it.
+Values call_root(Network& network, Tracer& tracer, const Values& in);
+
 // Opens a trace, calls `body` in it and gathers the variables and updates that it asked for. All
 // steps are made here: fit's, evaluate's, predict's, and those that users trace.
 StepGraph record_step(bool training, const std::function<void(StepGraph&)>& body);

@@ -1,0 +1,219 @@
+#include "snug/train/trace.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/base/error.h"
+#include "snug/nn/dropout.h"
+#include "snug/ops/ops.h"
+#include "snug/train/fit_testing.h"
+
+namespace snug::testing {
+namespace {
+
+Dataset batches(const Rows& rows, int64_t size) {
+  return Dataset::from_tensor_slices(rows.inputs(), Array(rows.y)).batch(size);
+}
+
+Sequential dropping_model() {
+  return Sequential({Input({3}), Dense(8, {.activation = "relu", .kernel_regularizer = l2(0.01)}),
+                     Dropout(0.25), Dense(1)});
+}
+
+// The step of one's own that fit's is.
+Step training_step_of(Model& model, const OptimizerState& optimizer, const Dataset& dataset) {
+  return trace(dataset.spec(), {}, [&](const Values& x, const Values& y) {
+    GradientTape tape;
+    const Value predictions = model(x[0]);
+    Value loss = MeanSquaredError()(ops::reshape(y[0], predictions.shape()), predictions);
+    for (const Value& added : added_losses()) loss = ops::add(loss, added);
+    optimizer.apply_gradients(tape.gradient(loss, model.trainable_variables()),
+                              model.trainable_variables());
+    return loss;
+  });
+}
+
+TEST(Trace, TheSameBitsAsFit) {
+  const Rows rows(40, 3);
+  Sequential fitted = dropping_model();
+  fitted.compile({.optimizer = Adam({.clipnorm = 0.5}), .loss = "mse"});
+  const History history = fitted.fit(
+      rows.regression(), {.batch_size = 16, .epochs = 3, .shuffle = false, .verbose = 0});
+
+  Sequential model = dropping_model();
+  const OptimizerState optimizer(Adam({.clipnorm = 0.5}));
+  const Dataset dataset = batches(rows, 16);
+  Step step = training_step_of(model, optimizer, dataset);
+  std::vector<double> losses;
+  for (uint64_t epoch = 0; epoch < 3; ++epoch) {
+    step.begin_epoch(epoch);
+    double sum = 0;
+    for (const Batch& batch : dataset) sum += static_cast<double>(step(batch)) * batch.rows;
+    losses.push_back(sum / 40);
+  }
+  EXPECT_EQ(model.get_weights(), fitted.get_weights());
+  EXPECT_EQ(optimizer.iterations(), 9);  // 16, 16 and 8 rows, three times.
+  for (size_t i = 0; i < losses.size(); ++i)
+    EXPECT_NEAR(losses[i], history.history.at("loss")[i], 1e-6);
+}
+
+TEST(Trace, SlotsInsteadOfABatch) {
+  const Rows rows(16, 3);
+  Sequential model = regression_model(3), other = regression_model(3);
+  other.train_on_batch(rows.regression());
+  const Dataset dataset = batches(rows, 16);
+  Step step = training_step_of(model, OptimizerState(SGD()), dataset);
+  std::ranges::copy(rows.x, step.input(0).as<float>().begin());
+  std::ranges::copy(rows.y, step.target(0).as<float>().begin());
+  step.run();
+  EXPECT_EQ(model.get_weights(), other.get_weights());
+}
+
+// A GAN's two steps: they share both models' variables and one arena, and each moves its own.
+TEST(Trace, TwoOptimizersShareVariables) {
+  const Rows rows(8, 3);
+  Sequential generator({Input({3}), Dense(6, "tanh"), Dense(3)});
+  Sequential judge({Input({3}), Dense(6, "tanh"), Dense(1, "sigmoid")});
+  const OptimizerState generator_optimizer(Adam()), judge_optimizer(Adam());
+  const BatchSpec spec{.inputs = {{DType::float32, {kRows, 3}}, {DType::float32, {kRows, 3}}},
+                       .targets = {},
+                       .batch_size = 8};
+  const Loss loss = BinaryCrossentropy();
+  const auto like = [](Value of, float value) {
+    return ops::add_scalar(ops::multiply_scalar(of, 0), value);
+  };
+
+  Step train_judge = trace(spec, {}, [&](const Values& x, const Values&) {
+    GradientTape tape;
+    const Value real = judge(x[0]), fake = judge(generator(x[1]));
+    const Value total = ops::add(loss(like(real, 1), real), loss(like(fake, 0), fake));
+    judge_optimizer.apply_gradients(tape.gradient(total, judge.trainable_variables()),
+                                    judge.trainable_variables());
+    return total;
+  });
+  Step train_generator =
+      trace(spec, {.arena = train_judge.arena()}, [&](const Values& x, const Values&) {
+        GradientTape tape;
+        const Value fake = judge(generator(x[1]));
+        const Value total = loss(like(fake, 1), fake);
+        generator_optimizer.apply_gradients(tape.gradient(total, generator.trainable_variables()),
+                                            generator.trainable_variables());
+        return Values{total, fake};
+      });
+  EXPECT_EQ(train_judge.arena(), train_generator.arena());
+
+  const Tensor x{{DType::float32, {8, 3}}, const_cast<float*>(rows.x.data())};
+  const Batch batch{.rows = 8, .x = {x, x}, .y = {}};
+  const float first = train_judge(batch);
+  const auto judge_weights = judge.get_weights(), generator_weights = generator.get_weights();
+  train_generator(batch);
+  EXPECT_EQ(judge.get_weights(), judge_weights);
+  EXPECT_NE(generator.get_weights(), generator_weights);
+  EXPECT_EQ(train_generator.result(1).shape(), (Shape{8, 1}));
+  float last = 0;
+  for (int i = 0; i < 200; ++i) last = train_judge(batch);
+  EXPECT_LT(last, first);
+  EXPECT_EQ(judge_optimizer.iterations(), 201);
+  EXPECT_EQ(generator_optimizer.iterations(), 1);
+}
+
+// Both updates of one step see the variables as they were.
+TEST(Trace, TwoUpdatesInOneStep) {
+  const Rows rows(8, 3);
+  const Layer a = Dense(1), b = Dense(1);
+  const OptimizerState first(SGD()), second(SGD());
+  const Dataset dataset = batches(rows, 8);
+  Step step = trace(dataset.spec(), {}, [&](const Values& x, const Values& y) {
+    GradientTape tape;
+    const Value loss =
+        MeanSquaredError()(ops::reshape(y[0], {kRows, 1}), ops::add(a(x[0]), b(x[0])));
+    first.apply_gradients(tape.gradient(loss, a.trainable_weights()), a.trainable_weights());
+    second.apply_gradients(tape.gradient(loss, b.trainable_weights()), b.trainable_weights());
+    return loss;
+  });
+  const auto before_a = a.get_weights(), before_b = b.get_weights();
+  EXPECT_NE(before_a, before_b);  // Layers in no model start apart, too.
+  for (const Batch& batch : dataset) step(batch);
+  const auto after_a = a.get_weights(), after_b = b.get_weights();
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(after_a[0][i] - before_a[0][i], after_b[0][i] - before_b[0][i], 1e-6);
+}
+
+TEST(Trace, GradientOfAVectorIsThatOfItsSum) {
+  const Rows rows(4, 3);
+  const Layer layer = Dense(2);
+  const Dataset dataset = batches(rows, 4);
+  Step step = trace(dataset.spec(), {}, [&](const Values& x, const Values&) {
+    const Value y = layer(x[0]);
+    return GradientTape().gradient(y, layer.trainable_weights());
+  });
+  for (const Batch& batch : dataset) step(batch);
+  for (int feature = 0; feature < 3; ++feature) {
+    float sum = 0;
+    for (int row = 0; row < 4; ++row) sum += rows.x[row * 3 + feature];
+    EXPECT_NEAR(step.result(0).as<float>()[feature * 2], sum, 1e-5);
+  }
+  EXPECT_EQ(step.result(1).as<float>()[0], 4);
+}
+
+TEST(Trace, NodeByNode) {
+  const Rows rows(8, 3);
+  Sequential model = regression_model(3);
+  const Dataset dataset = batches(rows, 8);
+  Value hidden, out;
+  Step step = trace(dataset.spec(), {.training = false, .keep_all = true},
+                    [&](const Values& x, const Values&) {
+                      hidden = ops::relu(model(x[0]));
+                      out = ops::multiply_scalar(hidden, 2);
+                      return out;
+                    });
+  int nodes = 0;
+  for (const Batch& batch : dataset) step.each_node(batch, [&](const Node&) { ++nodes; });
+  EXPECT_GE(nodes, 4);
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(step.tensor(out).as<float>()[i], 2 * step.tensor(hidden).as<float>()[i]);
+}
+
+TEST(Trace, Mistakes) {
+  const Rows rows(8, 3);
+  Sequential model = regression_model(3);
+  const OptimizerState optimizer(SGD());
+  const Dataset dataset = batches(rows, 8);
+  const auto update = [&](const Values& x, int times) {
+    const Value loss = model(x[0]);
+    for (int i = 0; i < times; ++i)
+      optimizer.apply_gradients(GradientTape().gradient(loss, model.trainable_variables()),
+                                model.trainable_variables());
+    return loss;
+  };
+  EXPECT_THROW(model(Values()), Error);  // Outside a trace.
+  EXPECT_THROW(
+      trace(dataset.spec(), {}, [&](const Values& x, const Values&) { return update(x, 2); }),
+      Error);
+  EXPECT_THROW(trace(dataset.spec(), {}, [](const Values& x, const Values&) { return x[0]; }),
+               Error);
+  EXPECT_THROW(trace(dataset.spec(), {}, [](const Values&, const Values&) { return Values(); }),
+               Error);
+  EXPECT_THROW(trace(dataset.spec(), {.memory = 64},
+                     [&](const Values& x, const Values&) { return update(x, 1); }),
+               BudgetError);
+
+  Step step =
+      trace(dataset.spec(), {}, [&](const Values& x, const Values&) { return update(x, 1); });
+  const Layer stranger = Dense(1);
+  EXPECT_THROW(trace(dataset.spec(), {},
+                     [&](const Values& x, const Values&) {
+                       const Value y = stranger(x[0]);
+                       optimizer.apply_gradients(
+                           GradientTape().gradient(y, stranger.trainable_weights()),
+                           stranger.trainable_weights());
+                       return y;
+                     }),
+               Error);
+  EXPECT_THROW(step(Batch{.rows = 9}), Error);
+  const Tensor wrong{{DType::float32, {8, 2}}, const_cast<float*>(rows.x.data())};
+  const Tensor y{{DType::float32, {8}}, const_cast<float*>(rows.y.data())};
+  EXPECT_THROW(step(Batch{.rows = 8, .x = {wrong}, .y = {y}}), Error);
+}
+
+}  // namespace
+}  // namespace snug::testing
