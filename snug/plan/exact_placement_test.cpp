@@ -86,6 +86,17 @@ TEST(ExactPlacement, AgreesWithAllOrders) {
   }
 }
 
+TEST(ExactPlacement, FillsThoseWithHoles) {
+  std::mt19937_64 random(9);
+  for (int trial = 0; trial < 300; ++trial) {
+    auto items = perfect_items(random, 12 + trial % 20, 12, 60);
+    for (int hole = 0; hole < 3; ++hole) items.erase(items.begin() + random() % items.size());
+    const ExactPlacement exact = place_exactly(items, 60, kWork);
+    ASSERT_EQ(exact.outcome, Outcome::found) << "trial " << trial;
+    expect_valid(items, exact.placement, 60);
+  }
+}
+
 TEST(ExactPlacement, FillsThePerfectOnes) {
   std::mt19937_64 random(4);
   for (int trial = 0; trial < 30; ++trial) {
