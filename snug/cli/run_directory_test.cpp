@@ -12,12 +12,12 @@ namespace {
 
 TEST(RunDirectory, CountsOn) {
   const testing::TempDir temp;
-  EXPECT_EQ(RunDirectory(temp.path() / "runs", "a").path(), temp.path() / "runs/a/1");
-  EXPECT_EQ(RunDirectory(temp.path() / "runs", "a").path(), temp.path() / "runs/a/2");
-  EXPECT_EQ(RunDirectory(temp.path() / "runs", "b").path(), temp.path() / "runs/b/1");
+  EXPECT_EQ(RunDirectory(temp / "runs", "a").path(), temp.path() / "runs/a/1");
+  EXPECT_EQ(RunDirectory(temp / "runs", "a").path(), temp.path() / "runs/a/2");
+  EXPECT_EQ(RunDirectory(temp / "runs", "b").path(), temp.path() / "runs/b/1");
   std::filesystem::create_directories(temp.path() / "runs/a/10");
   std::filesystem::create_directories(temp.path() / "runs/a/11-kept");
-  EXPECT_EQ(RunDirectory(temp.path() / "runs", "a").path(), temp.path() / "runs/a/11");
+  EXPECT_EQ(RunDirectory(temp / "runs", "a").path(), temp.path() / "runs/a/11");
 }
 
 TEST(RunDirectory, Writes) {
@@ -32,8 +32,8 @@ TEST(RunDirectory, Writes) {
 
 TEST(RunDirectory, RefusesAFileInItsPlace) {
   const testing::TempDir temp;
-  std::ofstream(temp.path() / "runs") << "a file";
-  EXPECT_THROW(RunDirectory(temp.path() / "runs", "a"), FileError);
+  std::ofstream(temp / "runs") << "a file";
+  EXPECT_THROW(RunDirectory(temp / "runs", "a"), FileError);
 }
 
 TEST(HistoryCsv, LeavesOutWhatAnEpochDoesNotHave) {
