@@ -1,5 +1,6 @@
 #include "snug/plan/fit_budget.h"
 
+#include "snug/base/bytes.h"
 #include "snug/base/error.h"
 
 namespace snug {
@@ -40,8 +41,9 @@ PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
     least = std::min(least, needed);
   }
   throw BudgetError(
-      "the step needs at least {} bytes, but the budget is {}; the least budget that works is {}",
-      least, budget_bytes, least);
+      "the step needs {} at least, but {} are left of the budget for it; {} more would do",
+      bytes_text(least, Rounding::up), bytes_text(budget_bytes),
+      bytes_text(least - budget_bytes, Rounding::up));
 }
 
 }  // namespace snug

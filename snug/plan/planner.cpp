@@ -6,7 +6,7 @@
 
 #include "snug/base/error.h"
 #include "snug/plan/bounds.h"
-#include "snug/plan/bytes_text.h"
+#include "snug/base/bytes.h"
 #include "snug/plan/exhaustive.h"
 #include "snug/plan/layout.h"
 #include "snug/plan/order.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "snug/plan/bytes_text.h"
+#include "snug/base/bytes.h"
 #include "snug/plan/plan.h"
 
 namespace snug {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "snug/plan/bytes_text.h"
+#include "snug/base/bytes.h"
 #include "snug/plan/plan.h"
 #include "snug/plan/random_problem.h"
 
@@ -26,16 +26,6 @@ TEST(Report, WorksForAnyPlan) {
     EXPECT_FALSE(report(problem, make_plan(problem, kUnlimited)).empty());
   }
   EXPECT_FALSE(report({}, {}).empty());
-}
-
-TEST(BytesText, ThreeDigits) {
-  EXPECT_EQ(bytes_text(0), "0 B");
-  EXPECT_EQ(bytes_text(1023), "1023 B");
-  EXPECT_EQ(bytes_text(1536), "1.50 KiB");
-  EXPECT_EQ(bytes_text(100 << 10), "100 KiB");
-  EXPECT_EQ(bytes_text(1023 << 10), "1023 KiB");
-  EXPECT_EQ(bytes_text((1 << 20) - 1), "1.00 MiB");
-  EXPECT_EQ(bytes_text(int64_t{5} << 30), "5.00 GiB");
 }
 
 }  // namespace

@@ -57,6 +57,35 @@ void Model::set_weights(const std::vector<std::vector<float>>& values) {
   layer().set_weights(values);
 }
 
+FitPlan Model::plan(const PlanOptions& options) {
+  if (!network_->is_defined()) {
+    throw Error("plan: the model has no shapes yet; begin it with an Input, or fit it once");
+  }
+  network_->set_paths();
+  TargetTypes targets{.target_rows = options.target_rows};
+  const Types predictions = network_->output_types();
+  for (size_t i = targets.target_rows.size(); i < predictions.size(); ++i) {
+    // Labels are one number a row where the loss wants them so.
+    const Shape& shape = predictions[i].shape;
+    const bool labels = compiled().loss(i)->class_name() == "SparseCategoricalCrossentropy";
+    targets.target_rows.push_back(shape.part(1, shape.rank() - (labels ? 1 : 0)));
+  }
+  const Budget budget = make_budget(options.memory);
+  const RunnerOptions runner{
+      .target = {.threads = options.threads > 0 ? options.threads : hardware_threads()},
+      .budget_bytes = budget.for_step()};
+  FitPlan plan{.batch_size = options.batch_size,
+               .process_bytes = budget.process_bytes,
+               .reserve_bytes = budget.reserve_bytes,
+               .budget_bytes = budget.bytes};
+  plan.training = std::make_shared<Runner>(training_step(*network_, compiled(), targets),
+                                           std::vector{options.batch_size}, runner);
+  plan.arena_bytes = static_cast<int64_t>(plan.training->arena_bytes());
+  plan.weight_bytes = static_cast<int64_t>(allocation_bytes(weights()));
+  plan.slot_bytes = static_cast<int64_t>(allocation_bytes(compiled().slots()));
+  return plan;
+}
+
 History Model::fit(const SourcePtr& data, const FitOptions& options) {
   return FitRun(*this, data, options).run();
 }
@@ -152,7 +181,7 @@ Logs Model::train_on_batch(const SourcePtr& data, const FitOptions& options) {
   once.shuffle = false;
   once.verbose = 0;
   once.initial_epoch = 0;
-  const History history = fit(data, once);
+  const History history = FitRun(*this, data, once).run(/*ends=*/false);
   Logs logs;
   for (const auto& [name, values] : history.history) logs[name] = values.back();
   return logs;
