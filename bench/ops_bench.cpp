@@ -34,9 +34,9 @@ struct Case {
 Value self(Value (*op)(Value), const Values& in) { return op(in[0]); }
 
 // Large enough to leave the caches: 64 rows of 128 Ki floats are 32 MiB.
-std::vector<Case> cases() {
+std::vector<Case> streaming_cases() {
   const Type wide{kFloat, {kRows, 128 * 1024}}, rows256{kFloat, {kRows, 256, 256}};
-  const Type image{kFloat, {kRows, 56, 56, 64}}, small_image{kFloat, {kRows, 28, 28, 32}};
+  const Type image{kFloat, {kRows, 56, 56, 64}};
   const Type channels{kFloat, {64}};
   std::vector<Case> all = {
       {"add", {wide, wide}, [](const Values& in) { return ops::add(in[0], in[1]); }},
@@ -80,6 +80,13 @@ std::vector<Case> cases() {
        {{kFloat, {10'000, 128}}, {DType::int32, {kRows, 200}}},
        [](const Values& in) { return ops::embedding(in[0], in[1]); },
        false},
+  };
+  return all;
+}
+
+std::vector<Case> arithmetic_cases() {
+  const Type image{kFloat, {kRows, 28, 28, 32}};
+  return {
       {"matmul 64x512x200",
        {{kFloat, {kRows, 200}}, {kFloat, {200, 512}}},
        [](const Values& in) { return ops::matmul(in[0], in[1]); }},
@@ -87,16 +94,15 @@ std::vector<Case> cases() {
        {{kFloat, {kRows, 1024}}, {kFloat, {1024, 1024}}},
        [](const Values& in) { return ops::matmul(in[0], in[1]); }},
       {"conv2d 28x28x32-64",
-       {small_image, {kFloat, {3, 3, 32, 64}}},
+       {image, {kFloat, {3, 3, 32, 64}}},
        [](const Values& in) { return ops::conv2d(in[0], in[1]); }},
       {"conv2d 1x1 28x28x32-128",
-       {small_image, {kFloat, {1, 1, 32, 128}}},
+       {image, {kFloat, {1, 1, 32, 128}}},
        [](const Values& in) { return ops::conv2d(in[0], in[1]); }},
       {"depthwise 28x28x32",
-       {small_image, {kFloat, {3, 3, 32, 1}}},
+       {image, {kFloat, {3, 3, 32, 1}}},
        [](const Values& in) { return ops::depthwise_conv2d(in[0], in[1]); }},
   };
-  return all;
 }
 
 // One node's kernel on memory of its own.
@@ -211,8 +217,10 @@ int main(int argc, char** argv) {
   const Limits limits;
   std::printf("this machine, one thread: %.1f GFLOP/s, copy of 32 MiB %.1f GB/s\n", limits.peak,
               limits.copy);
-  for (const Case& c : cases()) {
-    if (c.name.find(word) != std::string::npos) run(c, limits);
+  for (const auto& cases : {streaming_cases(), arithmetic_cases()}) {
+    for (const Case& c : cases) {
+      if (c.name.find(word) != std::string::npos) run(c, limits);
+    }
   }
   if (word.empty() || word == "adam") run_adam(limits);
   if (word.empty() || word == "overhead") run_overhead();

@@ -115,11 +115,13 @@ CompileOptions with(const Optimizer& optimizer, const char* loss) {
   return {.optimizer = optimizer, .loss = loss};
 }
 
-std::vector<Workload> make_workloads() {
-  const char* binary = "binary_crossentropy";
-  const char* classes = "sparse_categorical_crossentropy";
-  using Labels = Workload::Labels;
-  std::vector<Workload> all;
+constexpr const char* kBinary = "binary_crossentropy";
+constexpr const char* kClasses = "sparse_categorical_crossentropy";
+using Labels = Workload::Labels;
+
+void add_dense(std::vector<Workload>& all) {
+  std::vector<Shape> tables(27, Shape{});
+  tables[0] = {13};
   all.push_back({.name = "W1",
                  .batch = 32,
                  .steps = 1250,
@@ -127,7 +129,7 @@ std::vector<Workload> make_workloads() {
                      [] {
                        return stack({Input({100}), Dense(64, "relu"), Dense(1, "sigmoid")});
                      },
-                 .compile = with(Adam(), binary),
+                 .compile = with(Adam(), kBinary),
                  .inputs = {{100}},
                  .megaflops = 0.83});
   all.push_back({.name = "W2",
@@ -137,7 +139,7 @@ std::vector<Workload> make_workloads() {
                      [] {
                        return stack({Input({1000}), Dense(1000, "relu"), Dense(1, "sigmoid")});
                      },
-                 .compile = with(Adam(), binary),
+                 .compile = with(Adam(), kBinary),
                  .inputs = {{1000}},
                  .megaflops = 40'060});
   all.push_back({.name = "W3",
@@ -148,9 +150,20 @@ std::vector<Workload> make_workloads() {
                        return stack({Input({200}), Dense(512, "relu"), Dropout(0.5),
                                      Dense(256, "relu"), Dropout(0.5), Dense(1, "sigmoid")});
                      },
-                 .compile = with(Adam(), binary),
+                 .compile = with(Adam(), kBinary),
                  .inputs = {{200}},
                  .megaflops = 76.6});
+  all.push_back({.name = "W9",
+                 .batch = 1024,
+                 .steps = 10,
+                 .model = embeddings,
+                 .compile = with(Adam(), kBinary),
+                 .inputs = tables,
+                 .integer_bound = 100'000,
+                 .megaflops = 877});
+}
+
+void add_small_images(std::vector<Workload>& all) {
   all.push_back({.name = "W4",
                  .batch = 32,
                  .steps = 5,
@@ -160,7 +173,7 @@ std::vector<Workload> make_workloads() {
                                      Conv2D(32, {3, 3}, {.activation = "relu"}), MaxPooling2D(),
                                      Flatten(), Dense(10, "softmax")});
                      },
-                 .compile = with(Adam(), classes),
+                 .compile = with(Adam(), kClasses),
                  .inputs = {{224, 224, 3}},
                  .labels = Labels::classes,
                  .classes = 10,
@@ -175,35 +188,28 @@ std::vector<Workload> make_workloads() {
                                      MaxPooling2D(), Flatten(), Dropout(0.5),
                                      Dense(10, "softmax")});
                      },
-                 .compile = with(Adam(), classes),
+                 .compile = with(Adam(), kClasses),
                  .inputs = {{28, 28, 1}},
                  .labels = Labels::classes,
                  .classes = 10,
                  .megaflops = 1825});
+}
+
+void add_networks(std::vector<Workload>& all) {
   all.push_back({.name = "W6",
                  .batch = 128,
                  .steps = 2,
                  .model = resnet20,
-                 .compile = with(SGD({.learning_rate = 0.1, .momentum = 0.9}), classes),
+                 .compile = with(SGD({.learning_rate = 0.1, .momentum = 0.9}), kClasses),
                  .inputs = {{32, 32, 3}},
                  .labels = Labels::classes,
                  .classes = 10,
                  .megaflops = 31'231});
-  std::vector<Shape> tables(27, Shape{});
-  tables[0] = {13};
-  all.push_back({.name = "W9",
-                 .batch = 1024,
-                 .steps = 10,
-                 .model = embeddings,
-                 .compile = with(Adam(), binary),
-                 .inputs = tables,
-                 .integer_bound = 100'000,
-                 .megaflops = 877});
   all.push_back({.name = "W11",
                  .batch = 8,
                  .steps = 3,
                  .model = unet,
-                 .compile = with(Adam(), binary),
+                 .compile = with(Adam(), kBinary),
                  .inputs = {{128, 128, 3}},
                  .labels = Labels::pixels,
                  .megaflops = 27'720});
@@ -211,18 +217,23 @@ std::vector<Workload> make_workloads() {
                  .batch = 32,
                  .steps = 4,
                  .model = mobilenet,
-                 .compile = with(SGD({.learning_rate = 0.01}), classes),
+                 .compile = with(SGD({.learning_rate = 0.01}), kClasses),
                  .inputs = {{96, 96, 3}},
                  .labels = Labels::classes,
                  .classes = 10,
                  .megaflops = 3319});
-  return all;
 }
 
 }  // namespace
 
 const std::vector<Workload>& workloads() {
-  static const std::vector<Workload> kWorkloads = make_workloads();
+  static const std::vector<Workload> kWorkloads = [] {
+    std::vector<Workload> all;
+    add_dense(all);
+    add_small_images(all);
+    add_networks(all);
+    return all;
+  }();
   return kWorkloads;
 }
 

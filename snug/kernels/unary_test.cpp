@@ -124,6 +124,11 @@ std::vector<Case> activations() {
       {Unary::log_sigmoid, [](double x) { return -softplus(-x); }, {}, 1e-6, 1.2e-38},
       {Unary::celu, [](double x) { return x > 0 ? x : 0.5 * std::expm1(x / 0.5); }, {0.5f}},
       {Unary::hard_tanh, [](double x) { return clip(x, -1, 1); }},
+  };
+}
+
+std::vector<Case> shrinking() {
+  return {
       {Unary::tanh_shrink, [](double x) { return x - std::tanh(x); }, {}, 1e-5, 1e-23},
       {Unary::soft_shrink,
        [](double x) { return std::abs(x) <= 0.5 ? 0 : x - std::copysign(0.5, x); },
@@ -135,6 +140,7 @@ std::vector<Case> activations() {
 std::vector<Case> cases() {
   std::vector<Case> all = mathematics();
   for (Case& activation : activations()) all.push_back(activation);
+  for (Case& shrink : shrinking()) all.push_back(shrink);
   return all;
 }
 

@@ -12,28 +12,30 @@ namespace snug {
 inline constexpr int64_t kAlignment = 64;
 inline constexpr int64_t kUnlimited = INT64_MAX;
 
-// A stretch of the arena that holds one value for a stretch of the plan's steps. A value that is computed again has
-// several buffers; two buffers share bytes when an output overwrites an input.
+// A stretch of the arena that holds one value for a stretch of the plan's steps. A value that is
+// computed again has several buffers; two buffers share bytes when an output overwrites an input.
 struct Buffer {
   int value = -1;
   int64_t offset = 0;
   int64_t bytes = 0;
   int first_step = 0;  // Written by this step, or there from the start (0, for a given value).
   int last_step = 0;   // Last read by this step; the number of steps when it is pinned.
-  // In a stage with parts, a value that no other stage sees: offset counts from the start of the lane's block, bytes
-  // are those of one part.
+  // In a stage with parts, a value that no other stage sees: offset counts from the start of the
+  // lane's block, bytes are those of one part.
   bool local = false;
 };
 
 // One execution of a node.
 struct PlanStep {
   int node = -1;
-  std::vector<int> in, out;    // Buffers, in the order of the node's values.
-  int64_t scratch_offset = 0;  // From the start of the arena, or of the lane's block where the stage has parts.
+  std::vector<int> in, out;  // Buffers, in the order of the node's values.
+  int64_t scratch_offset =
+      0;  // From the start of the arena, or of the lane's block where the stage has parts.
 };
 
 // Adjacent steps [first_step, last_step) that run part by part. Lane l owns the bytes
-// [lane_offset + l * lane_bytes, lane_offset + (l + 1) * lane_bytes) of the arena while the stage runs.
+// [lane_offset + l * lane_bytes, lane_offset + (l + 1) * lane_bytes) of the arena while the stage
+// runs.
 struct PlanStage {
   int first_step = 0, last_step = 0;
   int parts = 1;
@@ -54,12 +56,13 @@ struct Plan {
   int64_t total_bytes() const { return arena_bytes + persistent_bytes; }
 };
 
-// Places everything within the budget (arena and persistent bytes together). Deterministic. Throws BudgetError, which
-// names the largest values and the least budget that works, when it cannot.
+// Places everything within the budget (arena and persistent bytes together). Deterministic. Throws
+// BudgetError, which names the largest values and the least budget that works, when it cannot.
 Plan make_plan(const Problem& problem, int64_t budget_bytes);
 
-// Throws InternalError if the plan does not carry out the problem: a node that is missing or reads a value that is not
-// there, two living buffers that overlap, anything outside the arena. Shares no code with make_plan.
+// Throws InternalError if the plan does not carry out the problem: a node that is missing or reads
+// a value that is not there, two living buffers that overlap, anything outside the arena. Shares no
+// code with make_plan.
 void validate(const Problem& problem, const Plan& plan);
 
 // The plan as text: totals, bytes by kind, what lives at the peak, the largest first.

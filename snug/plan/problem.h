@@ -1,5 +1,5 @@
-// The memory problem of one step, as plain data: what make_plan reads. It knows nothing of graphs and kernels, so a
-// hard case is a file.
+// The memory problem of one step, as plain data: what make_plan reads. It knows nothing of graphs
+// and kernels, so a hard case is a file.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,14 @@ struct ProblemValue {
   std::string name;
   Kind kind = Kind::activation;
   int64_t bytes = 0;
-  // Of one part, where the value lives only inside a stage that runs in parts. 0: the value never splits.
+  // Of one part, where the value lives only inside a stage that runs in parts. 0: the value never
+  // splits.
   int64_t part_bytes = 0;
-  // No node makes it: it is in its place when the step begins (a batch's slot). It may be freed after its last reader
-  // unless it is pinned.
+  // No node makes it: it is in its place when the step begins (a batch's slot). It may be freed
+  // after its last reader unless it is pinned.
   bool given = false;
-  // Still needed when the step ends: a result that the caller reads, a slot that is filled for the next step.
+  // Still needed when the step ends: a result that the caller reads, a slot that is filled for the
+  // next step.
   bool pinned = false;
 };
 
@@ -40,15 +42,15 @@ struct ProblemNode {
   bool recomputable = true;  // Pure: it may run again and gives the same bits.
 };
 
-// A run of adjacent nodes. It executes `parts` times, each time on one stretch of the rows, the parts dealt to `lanes`
-// that run side by side. parts == 1: its nodes run once, on whole values.
+// A run of adjacent nodes. It executes `parts` times, each time on one stretch of the rows, the
+// parts dealt to `lanes` that run side by side. parts == 1: its nodes run once, on whole values.
 struct Stage {
   int parts = 1;
   int lanes = 1;
 };
 
-// Nodes in program order; all nodes of a stage are adjacent, stages in order. Values that no node reads and that are
-// not pinned live for the node that makes them.
+// Nodes in program order; all nodes of a stage are adjacent, stages in order. Values that no node
+// reads and that are not pinned live for the node that makes them.
 struct Problem {
   std::vector<ProblemValue> values;
   std::vector<ProblemNode> nodes;

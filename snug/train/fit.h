@@ -25,7 +25,9 @@ class FitRun {
   FitRun(Model& model, const SourcePtr& data, const FitOptions& options);
   ~FitRun();
 
-  History run();
+  // With `ends`, the averages of use_ema take the place of the weights afterwards, as in Keras's
+  // fit.
+  History run(bool ends = true);
   const FitPlan& plan() const { return plan_; }
 
  private:

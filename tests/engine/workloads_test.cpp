@@ -1,8 +1,10 @@
-// Every workload that the layers of today can express: its plan is valid and close to the least that any placement needs.
+// Every workload that the layers of today can express: its plan is valid and close to the least
+// that any placement needs.
+
+#include "bench/workloads/workloads.h"
 
 #include <gtest/gtest.h>
 
-#include "bench/workloads/workloads.h"
 #include "snug/exec/program.h"
 #include "snug/plan/fuse.h"
 #include "snug/train/step_graph.h"
@@ -25,9 +27,11 @@ TEST(Workloads, ArenaIsWithinTwoPercentOfWhatLivesAtOnce) {
     const std::unique_ptr<Graph> fused = fuse(*step.graph, step.results());
     const Program program = make_program(*fused, step.results(), workload.batch, {.threads = 2});
     const Plan& plan = program.plan();
-    const double share = static_cast<double>(plan.arena_bytes) / static_cast<double>(plan.max_live_bytes);
-    std::printf("%-4s arena %9.2f MiB, %.4f of the bytes that live at once, %zu nodes\n", workload.name.c_str(),
-                static_cast<double>(plan.arena_bytes) / (1 << 20), share, program.problem().nodes.size());
+    const double share =
+        static_cast<double>(plan.arena_bytes) / static_cast<double>(plan.max_live_bytes);
+    std::printf("%-4s arena %9.2f MiB, %.4f of the bytes that live at once, %zu nodes\n",
+                workload.name.c_str(), static_cast<double>(plan.arena_bytes) / (1 << 20), share,
+                program.problem().nodes.size());
     EXPECT_LE(share, 1.02) << workload.name;
   }
 }
