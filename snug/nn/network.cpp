@@ -172,6 +172,7 @@ void Network::define(const Symbols& inputs, const Symbols& outputs) {
       return std::pair(-layer_depth[layer.get()], found == walk.index.end() ? -1 : found->second);
     };
     std::ranges::stable_sort(layers_, {}, key);
+    layers_and_operations_ = layers_;
     std::erase_if(layers_, [](const LayerPtr& layer) { return layer->is_operation(); });
   }
 }

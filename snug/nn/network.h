@@ -62,6 +62,10 @@ class Network : public LayerDefinition {
   bool is_defined() const { return !outputs_.empty(); }  // Shapes are known.
   // In Keras's order (keras.md 3.3), each once. Inputs first where Keras has them.
   const std::vector<LayerPtr>& layers() const { return layers_; }
+  // The same with the raw operators on symbols among them, as in Keras's summary.
+  const std::vector<LayerPtr>& layers_and_operations() const {
+    return is_sequential_ ? layers_ : layers_and_operations_;
+  }
   const std::vector<LayerCall>& calls() const { return calls_; }
   const std::vector<int>& input_calls() const { return inputs_; }
   const std::vector<std::pair<int, int>>& output_calls() const { return outputs_; }
@@ -86,7 +90,7 @@ class Network : public LayerDefinition {
   bool is_sequential_ = false;
   std::vector<LayerPtr> stack_;  // Of a sequential network, without its input.
   LayerPtr stack_input_;
-  std::vector<LayerPtr> layers_;
+  std::vector<LayerPtr> layers_, layers_and_operations_;
   std::vector<LayerCall> calls_;
   std::vector<int> inputs_;
   std::vector<std::pair<int, int>> outputs_;

@@ -166,7 +166,7 @@ std::optional<int64_t> FitRun::steps_of_epoch() const {
   return batches ? std::min(*batches, *options_.steps_per_epoch) : *options_.steps_per_epoch;
 }
 
-History FitRun::run() {
+History FitRun::run(bool ends) {
   History history;
   Progress progress(options_.verbose, options_.epochs, steps_of_epoch());
   for (const CallbackPtr& callback : callbacks_) {
@@ -191,7 +191,7 @@ History FitRun::run() {
     progress.end_epoch(logs);
     history.add(epoch, logs);
   }
-  finish();
+  if (ends) finish();
   for (const CallbackPtr& callback : callbacks_) callback->on_train_end(logs);
   return history;
 }

@@ -156,7 +156,7 @@ void Stager::lend(int field, Value value, Program& program, int64_t rows) const 
   program.bind_borrowed(value, memory);
   if (value.dtype() != DType::float32) return;
   const Field& from = source_->fields()[field];
-  stage_rows(from, numbers_[0], 0, memory, rows * from.row.size(), const_cast<void*>(memory),
+  stage_rows(from, {.row = numbers_[0]}, memory, rows * from.row.size(), const_cast<void*>(memory),
              value.dtype());
 }
 

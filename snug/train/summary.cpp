@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+
 #include "snug/base/error.h"
 #include "snug/train/model.h"
 
@@ -46,11 +50,28 @@ std::string shape_text(const Types& types) {
 
 using Row = std::vector<std::string>;
 
-// A cell's text cut into lines of `width` characters.
+size_t columns(std::string_view text) {
+  return static_cast<size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
+}
+
+// A cell's text in lines of at most `width` characters, between words; a word that is longer is cut
+// short.
 std::vector<std::string> wrapped(const std::string& text, int width) {
-  std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size(); at += width) lines.push_back(text.substr(at, width));
-  if (lines.empty()) lines.emplace_back();
+  const auto limit = static_cast<size_t>(width);
+  std::vector<std::string> lines = {""};
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (word.size() > limit) word = word.substr(0, limit - 1) + "…";
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = word;
+    } else if (columns(line) + 1 + columns(word) <= limit) {
+      line += " " + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
   return lines;
 }
 
@@ -132,46 +153,74 @@ bool is_chain(const Network& network) {
   return network.input_calls().size() == 1 && network.output_calls().size() == 1;
 }
 
+// Keras's shares of the width, as its table has them at 76 columns.
+std::vector<int> column_widths(int width, bool chain) {
+  const std::vector<int> shares = chain ? std::vector{31, 22, 13} : std::vector{19, 17, 10, 17};
+  const int inner = width - 1 - 3 * static_cast<int>(shares.size());
+  const int all = std::accumulate(shares.begin(), shares.end(), 0);
+  std::vector<int> widths;
+  int share = 0, taken = 0;
+  for (const int own : shares) {
+    share += own;
+    widths.push_back(std::max(1, inner * share / all - taken));
+    taken += widths.back();
+  }
+  return widths;
+}
+
+struct Size {
+  int64_t count = 0, bytes = 0;
+};
+
+Size size_of(const Variables& variables) {
+  Size size;
+  for (const VariablePtr& variable : variables) {
+    size.count += variable->type().shape.size();
+    size.bytes += static_cast<int64_t>(variable->type().bytes());
+  }
+  return size;
+}
+
+// What Keras counts: the learning rate too, where it is a variable, and no marks of touched rows.
+Size size_of_state(const Compiled& compiled) {
+  Variables slots = compiled.slots();
+  if (slots.empty()) return {};
+  std::erase_if(slots, [](const VariablePtr& slot) { return slot->type().dtype == DType::uint8; });
+  Size size = size_of(slots);
+  if (!compiled.optimizer()->common().learning_rate.schedule()) {
+    size.count += 1;
+    size.bytes += sizeof(float);
+  }
+  return size;
+}
+
 }  // namespace
 
 std::string Model::summary(int width) const {
   const bool chain = is_chain(*network_);
-  const int inner = width - (chain ? 10 : 13);
-  const std::vector<double> shares =
-      chain ? std::vector<double>{.45, .35, .20} : std::vector<double>{.30, .26, .18, .26};
-  std::vector<int> widths;
-  int left = inner;
-  for (size_t i = 0; i < shares.size(); ++i) {
-    widths.push_back(i + 1 < shares.size() ? static_cast<int>(inner * shares[i]) : left);
-    left -= widths.back();
-  }
-  Table table(widths);
+  Table table(column_widths(width, chain));
   Row header = {"Layer (type)", "Output Shape", "Param #"};
   if (!chain) header.emplace_back("Connected to");
   table.add(header);
-  for (const LayerPtr& layer : network_->layers()) {
+  for (const LayerPtr& layer : network_->layers_and_operations()) {
     const Types out = output_of(*network_, layer);
-    Row row = {
-        fmt::format("{} ({})", layer->name.empty() ? snake_case(layer->class_name()) : layer->name,
-                    layer->class_name()),
-        out.empty() ? "?" : shape_text(out),
-        out.empty() ? "0 (unbuilt)" : with_commas(count_of(Layer(layer).weights()))};
+    Row row = {fmt::format("{} ({})", layer->label(), layer->class_name()),
+               out.empty() ? "?" : shape_text(out),
+               out.empty() ? "0 (unbuilt)" : with_commas(count_of(Layer(layer).weights()))};
     if (!chain) row.push_back(connections(*network_, layer));
     table.add(row);
   }
-  const int64_t trainable = count_of(trainable_variables()), total = count_of(weights());
-  const int64_t slots = compiled_ ? count_of(compiled_->slots()) : 0;
-  std::string text =
-      fmt::format("Model: \"{}\"\n",
-                  network_->name.empty() ? snake_case(network_->class_name()) : network_->name);
-  text += table.text();
-  const auto line = [&](const char* what, int64_t count) {
-    text += fmt::format(" {}: {} ({})\n", what, with_commas(count), size_text(count * 4));
+  std::string text = fmt::format("Model: \"{}\"\n", network_->label()) + table.text();
+  const auto line = [&](const char* what, const Size& size) {
+    text += fmt::format(" {}: {} ({})\n", what, with_commas(size.count), size_text(size.bytes));
   };
-  line("Total params", total + slots);
+  const Variables all = weights(), trained = trainable_variables();
+  const Size total = size_of(all), trainable = size_of(trained);
+  const Size optimizer = compiled_ ? size_of_state(*compiled_) : Size();
+  line("Total params", {total.count + optimizer.count, total.bytes + optimizer.bytes});
   line("Trainable params", trainable);
-  line("Non-trainable params", total - trainable);
-  if (slots > 0) line("Optimizer params", slots);
+  line("Non-trainable params", {total.count - trainable.count, total.bytes - trainable.bytes});
+  if (optimizer.count > 0) line("Optimizer params", optimizer);
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "snug/nn/initializer.h"
 #include "snug/nn/regularizer.h"
+#include "snug/optim/schedule.h"
 
 namespace snug::testing {
 
@@ -48,6 +49,8 @@ class KerasConfigReader final : public SettingVisitor {
     const auto class_name = given->at("class_name").get<std::string>();
     if (family == Family::initializer)
       value = make_initializer(class_name);
+    else if (family == Family::schedule)
+      value = make_schedule(class_name);
     else
       value = make_regularizer(class_name);
     KerasConfigReader reader(given->at("config"));
