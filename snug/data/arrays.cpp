@@ -34,7 +34,7 @@ class ArraySource final : public RandomSource {
  protected:
   void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override {
     const Field& from = fields()[field];
-    stage_rows(from, first, 0, row(field, first), count * from.row.size(), to, dtype);
+    stage_rows(from, {first, 0}, row(field, first), count * from.row.size(), to, dtype);
   }
 
  private:

@@ -126,7 +126,7 @@ TEST_F(DatasetTest, GoesOnWithASourceThatCannotStartAgain) {
 }
 
 TEST_F(DatasetTest, GivesAllFieldsInTheirTypes) {
-  const std::vector<uint8_t> images(6 * 4, 200), labels = {0, 1, 2, 3, 4, 5};
+  const std::vector<uint8_t> images(24, 200), labels = {0, 1, 2, 3, 4, 5};
   const std::vector<double> weights(6, 0.5);
   const Dataset dataset = Dataset::from_tensor_slices({.x = {Array(images.data(), {6, 2, 2})},
                                                        .y = {Array(labels)},

@@ -134,7 +134,7 @@ class Generator final : public Source {
     }
     for (size_t i = 0; i < fields_.size(); ++i) {
       if (slots[i].data == nullptr || made == 0) continue;
-      stage_rows(fields_[i], position_, 0, views_[i].data, made * fields_[i].row.size(),
+      stage_rows(fields_[i], {position_, 0}, views_[i].data, made * fields_[i].row.size(),
                  row_of(slots[i], i, first), slots[i].dtype());
     }
     return made;

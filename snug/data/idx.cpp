@@ -175,7 +175,7 @@ class IdxOpener {
     file.read_at(std::as_writable_bytes(std::span(trailer)), std::max<int64_t>(0, size - 8));
     std::string name = fmt::format("{}.{}-", file.path().filename().string(), size);
     for (const unsigned char byte : trailer) name += fmt::format("{:02x}", byte);
-    const Path inflated = options_.cache / (name + ".idx");
+    Path inflated = options_.cache / (name + ".idx");
     if (files_.size(inflated)) return inflated;
     files_.create_directories(options_.cache);
     write_atomically(files_, inflated, [&](File& to) { inflate(file, to); });

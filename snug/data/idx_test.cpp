@@ -43,7 +43,7 @@ class IdxTest : public ::testing::Test {
     return data::idx(options);
   }
   std::string refusal(std::string_view bytes) {
-    const std::string message = message_of<DataError>([&] { open(bytes); });
+    std::string message = message_of<DataError>([&] { open(bytes); });
     EXPECT_TRUE(message.starts_with("images: ")) << message;
     return message;
   }

@@ -54,11 +54,11 @@ class RowFileSource final : public RandomSource {
     const int64_t elements = count * rows.field.row.size();
     const size_t start = static_cast<size_t>(first) * rows.field.row_bytes();
     if (rows.file == nullptr) {
-      stage_rows(rows.field, first, 0, rows.held.data() + start, elements, to, dtype);
+      stage_rows(rows.field, {first, 0}, rows.held.data() + start, elements, to, dtype);
     } else if (!rows.swapped && is_same(rows.field.stored, dtype)) {
       const size_t bytes = static_cast<size_t>(elements) * size_of(dtype);
       read_bytes(field, {static_cast<std::byte*>(to), bytes}, start);
-      if (dtype == DType::float32) stage_rows(rows.field, first, 0, to, elements, to, dtype);
+      if (dtype == DType::float32) stage_rows(rows.field, {first, 0}, to, elements, to, dtype);
     } else {
       read_in_pieces(field, first, elements, to, dtype);
     }
@@ -75,7 +75,7 @@ class RowFileSource final : public RandomSource {
       const std::span<std::byte> bytes{buffer_.data(), static_cast<size_t>(count) * size};
       read_bytes(field, bytes, start + static_cast<size_t>(done) * size);
       if (rows.swapped) swap_bytes(bytes, size);
-      stage_rows(rows.field, first, done, bytes.data(), count,
+      stage_rows(rows.field, {first, done}, bytes.data(), count,
                  static_cast<std::byte*>(to) + static_cast<size_t>(done) * size_of(dtype), dtype);
     }
   }

@@ -1,7 +1,6 @@
 #include "snug/data/row_order.h"
 
 #include <algorithm>
-#include <ranges>
 #include <string_view>
 
 #include "snug/base/error.h"
@@ -63,7 +62,8 @@ bool RowOrder::is_stretch() const {
 int64_t RowOrder::row(uint64_t pass, int64_t position) const {
   // Passes within an endless one: no other pass comes near.
   constexpr int kEndlessBits = 32;
-  for (const Verb& verb : verbs_ | std::views::reverse) {
+  for (size_t i = verbs_.size(); i > 0; --i) {
+    const Verb& verb = verbs_[i - 1];
     switch (verb.kind) {
       case Kind::skip:
         position += verb.count;

@@ -55,6 +55,7 @@ float number(kernels::Half half) {
   return value;
 }
 int number(Truth truth) { return truth.byte != 0 ? 1 : 0; }
+int number(int8_t value) { return value; }
 template <typename T>
 T number(T value) {
   return value;
@@ -198,12 +199,12 @@ void refuse_element(const Field& field, int64_t row, int64_t index_in_row, const
                   place_in(field.row, index_in_row), value, expectation(value, wanted));
 }
 
-void stage_rows(const Field& field, int64_t first_row, int64_t first_index, const void* from,
-                int64_t count, void* to, DType dtype) {
+void stage_rows(const Field& field, ElementPlace first, const void* from, int64_t count, void* to,
+                DType dtype) {
   const std::optional<int64_t> bad = stage(from, field.stored, count, to, dtype);
   if (!bad) return;
-  const int64_t index = first_index + *bad, elements = field.row.size();
-  refuse_element(field, first_row + index / elements, index % elements,
+  const int64_t index = first.index + *bad, elements = field.row.size();
+  refuse_element(field, first.row + index / elements, index % elements,
                  element_text(from, field.stored, *bad), dtype);
 }
 

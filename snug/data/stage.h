@@ -26,9 +26,14 @@ std::string element_text(const void* from, StoredType stored, int64_t index);
 [[noreturn]] void refuse_element(const Field& field, int64_t row, int64_t index_in_row,
                                  const std::string& value, DType wanted);
 
-// stage() for rows of a field from `first_row` on, with refuse_element() for the first bad element;
-// `first_index` is where in its row the first element stands.
-void stage_rows(const Field& field, int64_t first_row, int64_t first_index, const void* from,
-                int64_t count, void* to, DType dtype);
+// Where an element of a field stands, counted from 0.
+struct ElementPlace {
+  int64_t row = 0;
+  int64_t index = 0;  // In its row.
+};
+
+// stage() for elements of a field from `first` on, with refuse_element() for the first bad one.
+void stage_rows(const Field& field, ElementPlace first, const void* from, int64_t count, void* to,
+                DType dtype);
 
 }  // namespace snug

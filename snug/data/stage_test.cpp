@@ -144,7 +144,7 @@ TEST(Stage, CountsRowsFromWhereItBegins) {
   std::vector<float> to(4);
   const Field field{.name = "x", .stored = StoredType::float64, .row = {3}};
   try {
-    stage_rows(field, 10, 2, values.data(), 4, to.data(), DType::float32);
+    stage_rows(field, {10, 2}, values.data(), 4, to.data(), DType::float32);
     FAIL();
   } catch (const DataError& error) {
     EXPECT_NE(std::string(error.what()).find("row 11, column 2 is nan"), std::string::npos)
