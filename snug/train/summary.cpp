@@ -124,13 +124,20 @@ class Table {
   std::vector<Row> rows_;
 };
 
+// Which call of its layer a call is.
+int64_t number_of(const Network& network, int call) {
+  const auto& calls = network.calls();
+  return std::count_if(calls.begin(), calls.begin() + call,
+                       [&](const LayerCall& other) { return other.layer == calls[call].layer; });
+}
+
 std::string connections(const Network& network, const LayerPtr& layer) {
   std::string text;
   for (const LayerCall& call : network.calls()) {
     if (call.layer != layer) continue;
     for (const auto& [from, output] : call.in) {
-      text += fmt::format("{}{}[{}]", text.empty() ? "" : ", ", network.calls()[from].layer->name,
-                          output);
+      text += fmt::format("{}{}[{}][{}]", text.empty() ? "" : ", ",
+                          network.calls()[from].layer->label(), number_of(network, from), output);
     }
   }
   return text.empty() ? "-" : text;
