@@ -18,7 +18,7 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/snug)
 install(TARGETS ${folders} snug_library EXPORT snug ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT snug NAMESPACE snug:: FILE snugTargets.cmake DESTINATION ${package})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/snug DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h" PATTERN testing EXCLUDE PATTERN "*_testing.h" EXCLUDE)
+  FILES_MATCHING PATTERN "*.h" PATTERN testing EXCLUDE PATTERN cli EXCLUDE PATTERN "*_testing.h" EXCLUDE)
 
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/snugConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES

@@ -169,6 +169,7 @@ FitOptions fit_options(const RunFile& run) {
   read_settings({.name = "fit", .settings = &fit, .where = fit.where}, read,
                 {.main_setting = "", .others = kOthers});
   FitOptions options = std::move(read.options);
+  options.whole_process = true;
   options.epochs = checked_int(fit, "epochs", read.epochs, 0);
   options.initial_epoch = checked_int(fit, "initial_epoch", read.initial_epoch, 0);
   options.verbose = checked_int(fit, "verbose", read.verbose, 0);

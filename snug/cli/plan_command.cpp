@@ -64,7 +64,7 @@ int64_t largest_batch(Session& session, PlanOptions options, int64_t fits, int64
 
 int print_list(Session& session, const Arguments& arguments) {
   PlanOptions options = session.plan_options();
-  options.memory = make_budget(options.memory).bytes;
+  options.memory = make_budget(options.memory, /*whole_process=*/true).bytes;
   const int64_t rows = session.data->rows().value_or(int64_t{1} << 20);
   Json lines = Json::array();
   int64_t largest = 0;

@@ -81,7 +81,7 @@ std::string largest_part(const FitPlan& plan) {
 BudgetError refusal(Session& session, const BudgetError& cause) {
   Model& model = session.model;
   PlanOptions options = session.plan_options();
-  options.memory = make_budget(options.memory).bytes;
+  options.memory = make_budget(options.memory, /*whole_process=*/true).bytes;
   // A step that fits alone can still be too large together with its validation.
   if (plan_if_it_fits(model, options)) {
     return BudgetError("{}: {}", place_of(session.run, "memory"), cause.what());

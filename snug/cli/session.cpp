@@ -31,6 +31,7 @@ PlanOptions Session::plan_options() const {
   const int64_t batch_size = fit.batch_size.value_or(32);
   return {.batch_size = std::min(batch_size, data->rows().value_or(batch_size)),
           .memory = fit.memory,
+          .whole_process = true,
           .threads = fit.threads,
           .target_rows = target_rows(*data)};
 }

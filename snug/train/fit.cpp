@@ -11,12 +11,13 @@
 
 namespace snug {
 
-Budget make_budget(int64_t memory) {
+Budget make_budget(int64_t memory, bool whole_process) {
   Budget budget;
-  budget.process_bytes = resident_bytes();
-  // What a run adds beside its plan: pages of code that are touched for the first time, stacks, the
-  // log.
-  budget.reserve_bytes = 3_MiB;
+  budget.resident_bytes = resident_bytes();
+  if (whole_process) budget.process_bytes = budget.resident_bytes;
+  // What a run adds beside its plan: pages of code that are touched for the first time, stacks,
+  // compiled kernels. A fit measures it before its first step.
+  budget.reserve_bytes = 4_MiB;
   budget.bytes =
       memory > 0 ? memory : budget.process_bytes + available_memory().default_budget_bytes();
   return budget;
@@ -100,7 +101,8 @@ void FitRun::plan_steps() {
                                   .shuffle = options_.shuffle && data_->access() == Access::random,
                                   .seed = options_.seed,
                                   .class_weight = options_.class_weight});
-  const Budget budget = make_budget(options_.memory);
+  budget_ = make_budget(options_.memory, options_.whole_process);
+  const Budget& budget = budget_;
   const Target target{.threads = options_.threads > 0 ? options_.threads : hardware_threads()};
   int64_t held = 0;
   for (const CallbackPtr& callback : callbacks_)
@@ -157,6 +159,36 @@ void FitRun::bind() {
   arena_.touch();
   for (Runner* runner : {plan_.training.get(), plan_.validation.get()}) {
     if (runner != nullptr) runner->bind(arena_.data());
+  }
+  warm_up();
+}
+
+// Runs every program once without committing anything: what the process adds while it runs (pages
+// of code, compiled kernels, stacks of threads) is resident from now on, so it can be measured
+// instead of guessed, and a run that would pass its budget is refused before its first step.
+void FitRun::warm_up() {
+  const auto run = [](std::optional<Stager>& stager, Runner* runner, const SourcePtr& source) {
+    if (runner == nullptr) return;
+    if (source->access() != Access::random) {
+      for (const auto& program : runner->programs()) program->compute({});
+      return;
+    }
+    stager->begin_pass(0);
+    if (const auto batch = stager->next(*runner)) batch->program->compute(batch->info);
+  };
+  run(training_, plan_.training.get(), data_);
+  run(validation_, plan_.validation.get(),
+      options_.validation_data ? options_.validation_data : data_);
+  constexpr int64_t kMargin = 512_KiB;
+  const int64_t added = resident_bytes() - budget_.resident_bytes + kMargin;
+  const int64_t counted = budget_.process_bytes + added;
+  plan_.reserve_bytes += std::max(counted - plan_.total_bytes(), -plan_.reserve_bytes);
+  if (plan_.total_bytes() > plan_.budget_bytes) {
+    throw BudgetError(
+        "fit: the process needs {} with its compiled kernels and stacks, but the budget is {}; "
+        "give "
+        "at least that much",
+        bytes_text(plan_.total_bytes(), Rounding::up), bytes_text(plan_.budget_bytes));
   }
 }
 

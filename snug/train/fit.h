@@ -11,12 +11,14 @@ namespace snug {
 
 // The bytes that a run may use: what the user gave, or what the machine leaves.
 struct Budget {
-  int64_t bytes = 0;          // Of the whole process, or of what Snug adds.
-  int64_t process_bytes = 0;  // Resident already; counted where the budget is the process's.
+  int64_t bytes = 0;
+  int64_t resident_bytes = 0;  // Before anything of this run was allocated.
+  int64_t process_bytes = 0;   // Of these, what counts: all where the budget is the process's.
   int64_t reserve_bytes = 0;
   int64_t for_step() const { return bytes - process_bytes - reserve_bytes; }
 };
-Budget make_budget(int64_t memory);
+// `memory` 0: what the machine leaves.
+Budget make_budget(int64_t memory, bool whole_process);
 
 class FitRun {
  public:
@@ -35,6 +37,7 @@ class FitRun {
   void split_rows();
   void plan_steps();
   void bind();
+  void warm_up();
   void run_epoch(int epoch, Logs& logs, class Progress& progress);
   void train_batch(const Stager::Batch& batch);
   void validate_epoch(Logs& logs);
@@ -48,6 +51,7 @@ class FitRun {
   int64_t batch_size_ = 32;
   RowRange training_rows_;
   std::optional<Stager> training_, validation_;
+  Budget budget_;
   FitPlan plan_;
   Arena arena_;
   std::vector<CallbackPtr> callbacks_;

@@ -70,7 +70,7 @@ FitPlan Model::plan(const PlanOptions& options) {
     const bool labels = compiled().loss(i)->class_name() == "SparseCategoricalCrossentropy";
     targets.target_rows.push_back(shape.part(1, shape.rank() - (labels ? 1 : 0)));
   }
-  const Budget budget = make_budget(options.memory);
+  const Budget budget = make_budget(options.memory, options.whole_process);
   const RunnerOptions runner{
       .target = {.threads = options.threads > 0 ? options.threads : hardware_threads()},
       .budget_bytes = budget.for_step()};
@@ -107,7 +107,7 @@ class ForwardPass {
     StepGraph step = measures ? evaluation_step(model.network(), model.compiled(),
                                                 target_types(*data, model.network(), weighted))
                               : prediction_step(model.network());
-    const Budget budget = make_budget(options.memory);
+    const Budget budget = make_budget(options.memory, options.whole_process);
     RunnerOptions runner{
         .target = {.threads = options.threads > 0 ? options.threads : hardware_threads()},
         .borrow_inputs = stager_->can_borrow(step),

@@ -35,7 +35,8 @@ struct FitOptions {
   // Every byte that Snug adds stays within it; the caller's own arrays are not counted. 0: what the
   // machine leaves.
   int64_t memory = 0;
-  int threads = 0;  // 0: all cores.
+  bool whole_process = false;  // `memory` bounds the whole process, as in the CLI.
+  int threads = 0;             // 0: all cores.
   uint64_t seed = 0;
 };
 
@@ -45,12 +46,14 @@ struct EvaluateOptions {
   std::vector<CallbackPtr> callbacks;
   int verbose = 0;
   int64_t memory = 0;
+  bool whole_process = false;  // `memory` bounds the whole process, as in the CLI.
   int threads = 0;
 };
 
 struct PlanOptions {
   int64_t batch_size = 32;
   int64_t memory = 0;
+  bool whole_process = false;  // `memory` bounds the whole process, as in the CLI.
   int threads = 0;
   std::vector<Shape>
       target_rows;  // Of each output; empty: as the predictions (labels for the sparse losses).

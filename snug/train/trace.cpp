@@ -65,10 +65,11 @@ Step::Step(const BatchSpec& spec, const TraceOptions& options, const Function& f
   const Target target{.threads = options.threads > 0 ? options.threads : hardware_threads()};
   runner_ = std::make_unique<Runner>(
       std::move(step), std::vector<int64_t>{spec.batch_size},
-      RunnerOptions{.target = target,
-                    .fuse = !options.keep_all,
-                    .keep_all = options.keep_all,
-                    .budget_bytes = make_budget(options.memory).for_step()});
+      RunnerOptions{
+          .target = target,
+          .fuse = !options.keep_all,
+          .keep_all = options.keep_all,
+          .budget_bytes = make_budget(options.memory, /*whole_process=*/false).for_step()});
   if (!arena_) arena_ = std::make_shared<StepArena>();
   Variables variables;
   for (const auto& [variable, value] : runner_->step().variables) variables.push_back(variable);

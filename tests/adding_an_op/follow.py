@@ -40,7 +40,7 @@ def main() -> None:
         subprocess.run(["cmake", "-S", tree, "-B", build, "-G", "Ninja", f"-DCMAKE_BUILD_TYPE={build_type}",
                         "-DSNUG_BENCH=OFF"], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["ninja", "-C", build, "ops_test"], check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([build / "lib/ops/ops_test", "--gtest_filter=Cube.*"], check=True)
+        subprocess.run([build / "library/ops/ops_test", "--gtest_filter=Cube.*"], check=True)
 
 
 if __name__ == "__main__":
