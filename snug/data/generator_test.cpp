@@ -113,6 +113,18 @@ TEST(Generator, NamesABadRow) {
                 "generator: x: row 3, column 1 is nan, but a finite number was expected");
 }
 
+TEST(Generator, NamesABadRowInASlotOfItsType) {
+  const SourcePtr source = data::generator(
+      [](std::span<const Tensor> slots) {
+        slots[0].as<float>()[0] = std::nanf("");
+        return int64_t{1};
+      },
+      {.x = {{2}}});
+  const OwnedSlot<float> slot(3, {2});
+  expect_within(message_of<DataError>([&] { source->next(3, std::vector{slot.tensor()}); }),
+                "generator: x: row 0, column 0 is nan");
+}
+
 TEST(Generator, HoldsTheFunctionToItsNumbers) {
   const auto of = [](int64_t made, std::optional<int64_t> rows = {}) {
     return data::generator([made](std::span<const Tensor>) { return made; },

@@ -70,6 +70,16 @@ TEST(NpyWriter, LeavesNothingUnfinished) {
   EXPECT_EQ(testing::read_text(files, "y.npy"), "an older file");
 }
 
+// What is finished is on the disk: a crash that loses all it may loses nothing of it.
+TEST(NpyWriter, SurvivesACrashOnceFinished) {
+  MemoryFiles files;
+  NpyWriter writer(files, "y.npy", {2});
+  writer.append(counted(40'000));
+  writer.finish();
+  const std::unique_ptr<MemoryFiles> later = files.after_crash(0);
+  EXPECT_EQ(read_back(*later, {2}), counted(40'000));
+}
+
 // After a fault at any call the old file or the new one is there, whole.
 TEST(NpyWriter, SurvivesAFullDisk) {
   const auto write = [](FileSystem& files) {
