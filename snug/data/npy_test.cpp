@@ -197,6 +197,7 @@ TEST_F(NpyTest, RefusesShapesThatItCannotRead) {
   expect_within(header_refusal(dict("<f8", "(4000000000, 4000000000)")),
                 "more than any file holds");
   expect_within(header_refusal(dict("<f8", "(0, 4000000000, 4000000000)")), "more than any file");
+  expect_within(header_refusal(dict("|u1", "(4611686018427387904,)")), "more than any file");
   write_text(files_, "x.npy", header(dict("<f4", "(7, 0)")));
   expect_within(message_of([&] { data::npy({.x = {"x.npy"}, .y = {}, .files = &files_}); }),
                 "a row has the shape [0] and so no elements");
