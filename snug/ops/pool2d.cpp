@@ -270,9 +270,15 @@ class AveragePool final : public PoolOp {
 
 }  // namespace
 
+// The largest of the rectified is the rectified largest, gradients and NaN included: after the pool
+// there is less to rectify, and the backward pass keeps the pooled values instead of all.
 Value max_pool2d(Value x, const Pool2DOptions& options) {
   if (!x) throw Error("max_pool2d: the image is empty");
-  return x.graph().add<MaxPool>({x}, options);
+  const Node* producer = x.producer();
+  const bool rectified =
+      producer != nullptr && producer->op().name() == "relu" && producer->op().attributes().empty();
+  if (!rectified) return x.graph().add<MaxPool>({x}, options);
+  return relu(x.graph().add<MaxPool>({producer->input(0)}, options));
 }
 
 Value average_pool2d(Value x, const Pool2DOptions& options) {

@@ -189,5 +189,14 @@ TEST(Pool2D, Refuses) {
   EXPECT_EQ(error_of([&] { ops::average_pool2d({}, {}); }), "average_pool2d: the image is empty");
 }
 
+TEST(Pool2D, MaxOfTheRectifiedKeepsOnlyPooledValues) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 6, 6, 3}});
+  const Value y = ops::max_pool2d(ops::relu(x), {});
+  EXPECT_EQ(y.producer()->op().name(), "relu");
+  EXPECT_EQ(y.producer()->input(0).producer()->op().name(), "max_pool2d");
+  EXPECT_EQ(y.producer()->input(0).producer()->input(0), x);
+}
+
 }  // namespace
 }  // namespace snug

@@ -20,6 +20,9 @@ constexpr double kSumOverhead = 0.05;
 // Reading weights again for each part is cheaper than adding up sums: they come from cache, ahead
 // of their use.
 constexpr double kReadingShare = 0.2;
+constexpr double kCachedWeightBytes = 2 << 20;
+constexpr double kMemoryBytesPerNs = 20;
+constexpr double kReadingOverhead = 0.25;
 
 Types types_at(const Node& node, int64_t rows) {
   Types types = node.input_types();
@@ -78,7 +81,15 @@ class Partitioner {
     if (!options_.parts || node.commits()) return false;
     const std::optional<Rows> rows = node.rows();
     if (!rows || *rows == Rows::coupled) return false;
-    return *rows == Rows::each || !too_wide(node);
+    return *rows == Rows::each ? !weighs_too_much(node) : !too_wide(node);
+  }
+
+  // Weights that no cache holds, read again by every lane for little work on each row: better once,
+  // each thread its share of them.
+  bool weighs_too_much(const Node& node) const {
+    const auto bytes = static_cast<double>(weight_bytes(node));
+    if (options_.forced_part_rows > 0 || bytes < kCachedWeightBytes) return false;
+    return lanes_ * bytes / kMemoryBytesPerNs > kReadingOverhead * estimated_ns(node, rows_);
   }
 
   // A sum whose result is large beside the work on the rows (the weight gradient of a wide layer on

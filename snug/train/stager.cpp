@@ -58,6 +58,7 @@ bool Stager::can_borrow(const StepGraph& step) const {
 }
 
 void Stager::begin_pass(uint64_t pass) {
+  source_->begin_pass(pass);
   pass_ = pass;
   position_ = 0;
   order_.reset();
