@@ -276,7 +276,8 @@ class OpChecker {
         const bool shows = std::ranges::any_of(y, [](double v) { return !std::isfinite(v); });
         const bool must_show =
             std::isnan(poison) && !case_.may_hide_nan && is_float(checked_.y.dtype());
-        if (must_show && !shows) ADD_FAILURE() << "a NaN in input " << input << " is nowhere in the result";
+        if (must_show && !shows)
+          ADD_FAILURE() << "a NaN in input " << input << " is nowhere in the result";
       }
     }
   }
