@@ -74,7 +74,8 @@ TEST(YamlSettings, ReadsEveryKind) {
   Everything object;
   read(R"(thing:
   {name: a, units: 3, rate: 1/4, on: true, size: [2, 3], weights: [0.5, 1],
-   borders: [[1, 2], [3, 4]], seed: ~, initializer: {random_normal: {stddev: 0.5}}, regularizer: null, constraint: null})",
+   borders: [[1, 2], [3, 4]], seed: ~, initializer: {random_normal: {stddev: 0.5}},
+   regularizer: null, constraint: null})",
        object);
   EXPECT_EQ(object.name, "a");
   EXPECT_EQ(object.units, 3);

@@ -167,18 +167,8 @@ void FitRun::bind() {
 // of code, compiled kernels, stacks of threads) is resident from now on, so it can be measured
 // instead of guessed, and a run that would pass its budget is refused before its first step.
 void FitRun::warm_up() {
-  const auto run = [](std::optional<Stager>& stager, Runner* runner, const SourcePtr& source) {
-    if (runner == nullptr) return;
-    if (source->access() != Access::random) {
-      for (const auto& program : runner->programs()) program->compute({});
-      return;
-    }
-    stager->begin_pass(0);
-    if (const auto batch = stager->next(*runner)) batch->program->compute(batch->info);
-  };
-  run(training_, plan_.training.get(), data_);
-  run(validation_, plan_.validation.get(),
-      options_.validation_data ? options_.validation_data : data_);
+  training_->warm_up(*plan_.training);
+  if (validation_) validation_->warm_up(*plan_.validation);
   constexpr int64_t kMargin = 512_KiB;
   const int64_t added = resident_bytes() - budget_.resident_bytes + kMargin;
   const int64_t counted = budget_.process_bytes + added;

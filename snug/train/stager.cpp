@@ -57,6 +57,19 @@ bool Stager::can_borrow(const StepGraph& step) const {
   return true;
 }
 
+void Stager::warm_up(Runner& runner) {
+  for (const auto& program : runner.programs()) {
+    const Slots& slots = slots_of(runner, *program);
+    for (size_t i = 0; i < slots.fields.size(); ++i) {
+      if (!slots.values[i] || slots.fields[i].data != nullptr) continue;
+      program->bind_borrowed(slots.values[i],
+                             source_->borrow(static_cast<int>(i), options_.range.first,
+                                             program->rows(), slots.values[i].dtype()));
+    }
+    program->compute({});
+  }
+}
+
 void Stager::begin_pass(uint64_t pass) {
   source_->begin_pass(pass);
   pass_ = pass;

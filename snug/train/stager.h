@@ -37,6 +37,10 @@ class Stager {
   // Whether all inputs and targets can be read where the caller has them.
   bool can_borrow(const StepGraph& step) const;
 
+  // Runs every program once on whatever stands in its slots, without committing: nothing is read
+  // from the source. See FitRun::warm_up.
+  void warm_up(Runner& runner);
+
   // Starts a pass: the order of rows depends on the seed and the pass only.
   void begin_pass(uint64_t pass);
   // Fills the slots of the runner's program for the next batch and returns it with its rows;

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-FENCE = re.compile(r"<!-- (file|line): (\S+)(?: before \"(.*)\")? -->\n```\w*\n(.*?)```\n", re.S)
+FENCE = re.compile(r"<!-- (file|line): (\S+)(?: before \"([^\"\n]*)\")? -->\n```\w*\n(.*?)```\n", re.S)
 
 
 def follow(page: str, tree: pathlib.Path) -> list[str]:
