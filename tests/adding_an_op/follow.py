@@ -38,7 +38,7 @@ def main() -> None:
         build = tree / "build"
         os.environ["CCACHE_BASEDIR"] = str(tree)
         subprocess.run(["cmake", "-S", tree, "-B", build, "-G", "Ninja", f"-DCMAKE_BUILD_TYPE={build_type}",
-                        "-DSNUG_BENCH=OFF"], check=True, stdout=subprocess.DEVNULL)
+                        "-DSNUG_BENCH=OFF", "-DSNUG_WERROR=ON"], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["ninja", "-C", build, "ops_test"], check=True, stdout=subprocess.DEVNULL)
         subprocess.run([build / "library/ops/ops_test", "--gtest_filter=Cube.*"], check=True)
 
