@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds Snug and runs its tests, four times over:
+# Installs what is missing, builds Snug and runs its tests, three times over:
 #   release  as users build it
 #   avx2     the same programs, held to AVX2 as on a CPU without AVX-512
 #   asan     with the address and undefined-behaviour sanitizers
-#   tsan     the programs that start threads, with the thread sanitizer
-# All four are one ctest run, which ends with the summary of all.
+# All are one ctest run, which ends with the summary of all.
 #
-# usage: scripts/test.sh [--release-only]
-#   --release-only   only the first of the four
+# usage: scripts/test.sh [--release-only | --with-tsan]
+#   --release-only   only the first of them
+#   --with-tsan      also the programs that start threads, with the thread sanitizer
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1:-}" in
-  "" | --release-only) ;;
+  "" | --release-only | --with-tsan) ;;
   *)
-    echo "test.sh: unknown option '$1'; the only one is --release-only" >&2
+    echo "test.sh: unknown option '$1'; there are --release-only and --with-tsan" >&2
     exit 2
     ;;
 esac
@@ -30,8 +30,12 @@ fi
 
 cmake --preset asan
 cmake --build build/asan
-cmake --preset tsan
-cmake --build build/tsan --target threaded_tests
+suites=(release avx2 asan)
+if [[ "${1:-}" == --with-tsan ]]; then
+  cmake --preset tsan
+  cmake --build build/tsan --target threaded_tests
+  suites+=(tsan)
+fi
 
-python3 tools/gather_tests.py build/suites release avx2 asan tsan
+python3 tools/gather_tests.py build/suites "${suites[@]}"
 exec ctest --test-dir build/suites --output-on-failure
