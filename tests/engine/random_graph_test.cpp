@@ -53,6 +53,7 @@ struct Way {
   int64_t part_rows = 0;
   Program::Mode mode = Program::Mode::plain;
   int steps = 2;
+  int64_t budget_bytes = kUnlimited;
 };
 
 Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
@@ -64,7 +65,7 @@ Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
   options.partition.forced_part_rows = way.part_rows;
   const Value loss(const_cast<Graph&>(graph), step.loss.id());
   Program program =
-      make_program(graph, {loss}, rows, {.threads = way.threads}, kUnlimited, options);
+      make_program(graph, {loss}, rows, {.threads = way.threads}, way.budget_bytes, options);
 
   int64_t highest = 0;
   for (const Buffer& buffer : program.plan().buffers) {
@@ -134,6 +135,38 @@ TEST(RandomGraphs, EveryWayOfRunningGivesTheSameResult) {
     EXPECT_EQ(run(step, rows, {.fused = true, .threads = 2, .part_rows = 3}), parts) << "twice";
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+// What an arena of a share of the bytes brings: nodes that run again.
+TEST(RandomGraphs, RecomputingGivesTheSameBits) {
+  int recomputed = 0, refused = 0;
+  for (int seed = 0; seed < graph_count() / 15; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const RandomStep step = random_step(seed, 25);
+    constexpr int64_t kBatch = 16;
+    InstantiateOptions whole;
+    whole.partition.parts = false;
+    const auto plan_at = [&](int64_t budget) {
+      return make_program(*step.graph, {step.loss}, kBatch, {}, budget, whole).plan();
+    };
+    const Plan plan = plan_at(kUnlimited);
+    const Outcome plain = run(step, kBatch, {});
+    for (const int percent : {90, 75, 60}) {
+      const int64_t budget = plan.persistent_bytes + plan.arena_bytes * percent / 100;
+      try {
+        recomputed += plan_at(budget).steps.size() > plan.steps.size();
+      } catch (const BudgetError&) {
+        ++refused;
+        continue;
+      }
+      EXPECT_EQ(run(step, kBatch, {.budget_bytes = budget}), plain) << percent << " %";
+      EXPECT_EQ(run(step, kBatch, {.mode = Program::Mode::checked, .budget_bytes = budget}), plain)
+          << percent << " %, checked";
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+  std::printf("%d plans with recomputed nodes, %d refused\n", recomputed, refused);
+  EXPECT_GT(recomputed, 0);
 }
 
 }  // namespace
