@@ -76,6 +76,13 @@ void propagate(const Node& node, const std::unordered_set<int>& wanted, Found& f
   }
 }
 
+// Ones of the loss's shape.
+Value seed_of(Value loss) {
+  const Graph::Scope scope(loss.graph(), "gradient");
+  if (!loss.shape().is_symbolic()) return ops::constant(loss.graph(), loss.shape(), 1);
+  return ops::broadcast_to(ops::constant(loss.graph(), {}, 1), loss.shape());
+}
+
 }  // namespace
 
 Values gradients(Value y, Value y_gradient, const Values& wrt) {
@@ -102,11 +109,7 @@ Values gradients(Value y, Value y_gradient, const Values& wrt) {
 Values gradients(Value loss, const Values& wrt) {
   if (!is_float(loss.dtype()))
     throw ShapeError("gradients: the loss is {}; it must be a float", loss.type().text());
-  const Graph::Scope scope(loss.graph(), "gradient");
-  const Value seed = loss.shape().is_symbolic()
-                         ? ops::broadcast_to(ops::constant(loss.graph(), {}, 1), loss.shape())
-                         : ops::constant(loss.graph(), loss.shape(), 1);
-  return gradients(loss, seed, wrt);
+  return gradients(loss, seed_of(loss), wrt);
 }
 
 }  // namespace snug
