@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds Snug and runs its tests, three times over:
+# Installs what is missing, builds Snug and runs its tests, twice over:
 #   release  as users build it
 #   avx2     the same programs, held to AVX2 as on a CPU without AVX-512
-#   asan     with the address and undefined-behaviour sanitizers
-# All are one ctest run, which ends with the summary of all.
+# Both are one ctest run, which ends with the summary of all.
 #
-# usage: scripts/test.sh [--release-only | --with-tsan]
-#   --release-only   only the first of them
-#   --with-tsan      also the programs that start threads, with the thread sanitizer
+# usage: scripts/test.sh [--release-only | --with-sanitizers]
+#   --release-only      only the first of them
+#   --with-sanitizers   also asan (address and undefined behaviour, all tests) and tsan (the programs
+#                       that start threads); each is a build of its own, about ten minutes on two cores
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1:-}" in
-  "" | --release-only | --with-tsan) ;;
+  "" | --release-only | --with-sanitizers) ;;
   *)
-    echo "test.sh: unknown option '$1'; there are --release-only and --with-tsan" >&2
+    echo "test.sh: unknown option '$1'; there are --release-only and --with-sanitizers" >&2
     exit 2
     ;;
 esac
@@ -28,13 +28,13 @@ if [[ "${1:-}" == --release-only ]]; then
   exec ctest --test-dir build --output-on-failure
 fi
 
-cmake --preset asan
-cmake --build build/asan
-suites=(release avx2 asan)
-if [[ "${1:-}" == --with-tsan ]]; then
+suites=(release avx2)
+if [[ "${1:-}" == --with-sanitizers ]]; then
+  cmake --preset asan
+  cmake --build build/asan
   cmake --preset tsan
   cmake --build build/tsan --target threaded_tests
-  suites+=(tsan)
+  suites+=(asan tsan)
 fi
 
 python3 tools/gather_tests.py build/suites "${suites[@]}"
