@@ -64,7 +64,11 @@ bool Instant::can_be_made_again(int value) const {
 void Instant::cut(double price) {
   const int values = static_cast<int>(graph_.bytes.size());
   MinCut cut(2 + values + static_cast<int>(graph_.units.size()));
-  const auto whole = [&](double cost) { return static_cast<int64_t>(cost / total_ * kScale); };
+  // At a high price even a small value costs more than an integer holds: enough is enough.
+  constexpr double kMost = static_cast<double>(MinCut::kInfinite) / 1024;
+  const auto whole = [&](double cost) {
+    return static_cast<int64_t>(std::min(cost / total_ * kScale, kMost));
+  };
   for (int v = 0; v < values; ++v) {
     if (free_[v] || !exists(v)) continue;
     if (is_needed_after(timeline_, v, position_)) cut.add_edge(0, 2 + v, MinCut::kInfinite);
