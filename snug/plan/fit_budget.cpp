@@ -33,12 +33,11 @@ PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
     InstantiateOptions cut = options;
     cut.partition = way;
     Instance instance = instantiate(graph, results, rows, target, cut);
-    const int64_t needed = make_plan(instance.problem, kUnlimited).total_bytes();
-    if (needed <= budget_bytes) {
-      Plan plan = make_plan(instance.problem, budget_bytes);
+    Plan plan = make_plan(instance.problem, kUnlimited);
+    if (plan.total_bytes() <= budget_bytes) {
       return {std::move(instance), std::move(plan), way.forced_part_rows};
     }
-    least = std::min(least, needed);
+    least = std::min(least, plan.total_bytes());
   }
   throw BudgetError(
       "the step needs {} at least, but {} are left of the budget for it; {} more would do",

@@ -166,6 +166,16 @@ TEST(Step, GivesTheSameBitsAgain) {
   }
 }
 
+TEST(Step, GivesTheSameBitsOnOneThreadAndTwo) {
+  for (const StepCase& c : kSteps) {
+    StepBuilder step;
+    c.build(step);
+    BoundStep one(step, kBatch, 1), two(step, kBatch, 2);
+    for (int i = 0; i < 20; ++i) ASSERT_EQ(one.run(i), two.run(i)) << c.name << ", step " << i;
+    EXPECT_EQ(one.weights(), two.weights()) << c.name;
+  }
+}
+
 TEST(Step, LowersTheLoss) {
   for (const StepCase& c : kSteps) {
     StepBuilder step;
