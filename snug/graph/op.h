@@ -74,7 +74,6 @@ class Op {
 // What an element-wise loop knows of the place of its block.
 struct BlockPlace {
   int64_t first = 0;         // Element of the part's value at which the block begins.
-  int64_t row_elements = 1;  // Elements of one row.
   const Run* run = nullptr;  // For step and first_row.
 };
 

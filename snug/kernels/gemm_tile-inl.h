@@ -40,13 +40,15 @@ struct TileOutput {
 };
 
 // The operands of a tile: A's element (i, p) is a[i * row + p * column] where one of the two
-// strides is 1, B's vector v of row p is at b[p * b_stride + v * kLanes].
+// strides is 1, B's vector v of row p is at b[p * b_stride + v * kLanes]. k may go on in further
+// segments, each of this length and so far from the one before.
 struct TileInput {
   const float* a;
   int64_t a_stride;  // the stride that is not 1
   const float* b;
   int64_t b_stride;
   int64_t k;
+  int64_t segments = 1, a_segment = 0, b_segment = 0;
 };
 
 template <int kRows, int kVectors>
@@ -107,29 +109,31 @@ void Tile(const TileInput& in, const TileOutput& out) {
     for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
   }
   // C is far away as a rule, and needed only at the end.
-  if (in.k >= 32) {
+  if (in.k * in.segments >= 32) {
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       hwy::Prefetch(out.c + i * out.row_stride);
       hwy::Prefetch(out.c + i * out.row_stride + kVectors * kLanes - 1);
     }
   }
-  const float* HWY_RESTRICT a = in.a;
-  const float* HWY_RESTRICT b = in.b;
   const int64_t a_row = kColumnsOfA ? 1 : in.a_stride;
   const int64_t a_column = kColumnsOfA ? in.a_stride : 1;
-  for (int64_t p = 0; p < in.k; ++p) {
-    V row[kVectors];
+  for (int64_t s = 0; s < in.segments; ++s) {
+    const float* HWY_RESTRICT a = in.a + s * in.a_segment;
+    const float* HWY_RESTRICT b = in.b + s * in.b_segment;
+    for (int64_t p = 0; p < in.k; ++p) {
+      V row[kVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) row[v] = hn::LoadU(d, b + v * kLanes);
+      for (int v = 0; v < kVectors; ++v) row[v] = hn::LoadU(d, b + v * kLanes);
 #pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      const V factor = hn::Set(d, a[i * a_row]);
+      for (int i = 0; i < kRows; ++i) {
+        const V factor = hn::Set(d, a[i * a_row]);
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(factor, row[v], sum[i][v]);
+        for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(factor, row[v], sum[i][v]);
+      }
+      a += a_column;
+      b += in.b_stride;
     }
-    a += a_column;
-    b += in.b_stride;
   }
   const bool full = out.columns == kVectors * kLanes && out.column_stride == 1 &&
                     (out.bias == nullptr || out.bias_column_stride == 1);

@@ -3,77 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <random>
-#include <string>
 #include <vector>
+
+#include "snug/kernels/convolution_testing.h"
 
 namespace snug {
 namespace {
 
-using Floats = std::vector<float>;
-using Doubles = std::vector<double>;
-using Shape = ConvolutionShape;
-
-constexpr size_t kGuard = 64;
-constexpr unsigned char kCanary = 0xa5;
-
-Floats random_floats(size_t size, unsigned seed) {
-  std::mt19937 engine(seed);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  Floats values(size);
-  for (float& value : values) value = uniform(engine);
-  return values;
-}
-
-// Calls run(scratch) with exactly the stated bytes, filled with NaN, and looks behind them.
-template <typename Run>
-void with_scratch(size_t bytes, const Run& run) {
-  const size_t size = (bytes + kGuard + 63) / 64 * 64;
-  const std::unique_ptr<unsigned char, decltype(&std::free)> block(
-      static_cast<unsigned char*>(std::aligned_alloc(64, size)), &std::free);
-  std::memset(block.get(), 0xff, bytes);
-  std::memset(block.get() + bytes, kCanary, kGuard);
-  run(block.get());
-  for (size_t i = 0; i < kGuard; ++i) ASSERT_EQ(block.get()[bytes + i], kCanary);
-}
-
-size_t x_size(const Shape& s) { return s.batch * s.height * s.width * s.channels; }
-size_t y_size(const Shape& s) { return s.batch * s.out_height() * s.out_width() * s.filters; }
-size_t w_size(const Shape& s) { return s.taps() * s.channels / s.groups * s.filters; }
-
-// Calls term(x index, w index, y index) for every product in the convolution.
-template <typename Term>
-void each_term(const Shape& s, const Term& term) {
-  const int64_t channels = s.channels / s.groups, filters = s.filters / s.groups;
-  for (int64_t pixel = 0; pixel < s.batch * s.out_height() * s.out_width(); ++pixel) {
-    const int64_t j = pixel % s.out_width(), i = pixel / s.out_width() % s.out_height();
-    const int64_t image = pixel / s.out_width() / s.out_height();
-    for (int64_t tap = 0; tap < s.taps(); ++tap) {
-      const int64_t r = i * s.stride_height + tap / s.kernel_width * s.dilation_height - s.top;
-      const int64_t c = j * s.stride_width + tap % s.kernel_width * s.dilation_width - s.left;
-      if (r < 0 || r >= s.height || c < 0 || c >= s.width) continue;
-      const int64_t x = ((image * s.height + r) * s.width + c) * s.channels;
-      for (int64_t f = 0; f < s.filters; ++f) {
-        for (int64_t k = 0; k < channels; ++k) {
-          term(x + f / filters * channels + k, (tap * channels + k) * s.filters + f,
-               pixel * s.filters + f);
-        }
-      }
-    }
-  }
-}
-
-struct Problem {
-  explicit Problem(const Shape& s)
-      : x(random_floats(x_size(s), 1)),
-        w(random_floats(w_size(s), 2)),
-        y(random_floats(y_size(s), 3)),
-        bias(random_floats(s.filters, 4)) {}
-  Floats x, w, y, bias;
-};
+using namespace convolution_testing;
 
 struct Results {
   Floats y, dx, dw, dw_added;
@@ -98,13 +37,6 @@ Results results(const Shape& s, const Problem& p, int threads) {
   return r;
 }
 
-void expect_near(const Floats& actual, const Doubles& expected, const Doubles& magnitude,
-                 const char* what) {
-  for (size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_NEAR(actual[i], expected[i], 3e-6 * (1 + magnitude[i])) << what << " at " << i;
-  }
-}
-
 void check(const Shape& s, int threads) {
   SCOPED_TRACE(::testing::PrintToString(
       std::vector<int64_t>{s.batch, s.height, s.width, s.channels, s.filters, s.kernel_height,
@@ -127,10 +59,6 @@ void check(const Shape& s, int threads) {
   expect_near(r.dw_added, dw_added, dw_size, "dw added");
 }
 
-bool same_bits(const Floats& x, const Floats& y) {
-  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
-}
-
 Shape random_shape(std::mt19937& engine) {
   const auto from = [&](int64_t least, int64_t most) {
     return least + static_cast<int64_t>(engine() % (most - least + 1));
@@ -146,11 +74,6 @@ Shape random_shape(std::mt19937& engine) {
   return s;
 }
 
-bool has_output(const Shape& s) {
-  return s.height + s.top + s.bottom > (s.kernel_height - 1) * s.dilation_height &&
-         s.width + s.left + s.right > (s.kernel_width - 1) * s.dilation_width;
-}
-
 TEST(Im2col, MatchesReferenceOnRandomShapes) {
   std::mt19937 engine(3);
   for (int i = 0; i < 300;) {
@@ -159,20 +82,6 @@ TEST(Im2col, MatchesReferenceOnRandomShapes) {
     check(shape, 1 + i++ % 3);
     if (HasFatalFailure()) return;
   }
-}
-
-Shape same3x3(int64_t batch, int64_t size, int64_t channels, int64_t filters) {
-  return {.batch = batch,
-          .height = size,
-          .width = size,
-          .channels = channels,
-          .filters = filters,
-          .kernel_height = 3,
-          .kernel_width = 3,
-          .top = 1,
-          .left = 1,
-          .bottom = 1,
-          .right = 1};
 }
 
 TEST(Im2col, MatchesReferenceOnManyTiles) {

@@ -53,7 +53,7 @@ const char* status_name(dnnl_status_t status) {
     case dnnl_invalid_arguments:
       return "invalid arguments";
     case dnnl_unimplemented:
-      return "unimplemented";
+      return "no such primitive for this CPU";
     case dnnl_runtime_error:
       return "runtime error";
     default:

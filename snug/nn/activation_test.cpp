@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "snug/nn/layer_call_testing.h"
+#include "snug/testing/layer_call.h"
 
 namespace snug::testing {
 namespace {

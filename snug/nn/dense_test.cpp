@@ -1,6 +1,6 @@
 #include "snug/nn/dense.h"
 
-#include "snug/nn/layer_call_testing.h"
+#include "snug/testing/layer_call.h"
 
 namespace snug::testing {
 namespace {

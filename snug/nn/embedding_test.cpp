@@ -1,10 +1,10 @@
 #include "snug/nn/embedding.h"
 
 #include "snug/nn/dense.h"
-#include "snug/nn/layer_call_testing.h"
-#include "snug/nn/layer_run_testing.h"
 #include "snug/nn/pooling.h"
 #include "snug/nn/shape_layers.h"
+#include "snug/testing/layer_call.h"
+#include "snug/testing/layer_run.h"
 
 namespace snug::testing {
 namespace {

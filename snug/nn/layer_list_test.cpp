@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "snug/nn/layer_call_testing.h"
+#include "snug/testing/layer_call.h"
 
 namespace snug::testing {
 namespace {

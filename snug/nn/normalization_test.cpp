@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "snug/nn/layer_call_testing.h"
-#include "snug/nn/layer_run_testing.h"
+#include "snug/testing/layer_call.h"
+#include "snug/testing/layer_run.h"
 
 namespace snug::testing {
 namespace {

@@ -1,6 +1,6 @@
 #include "snug/nn/operators.h"
 
-#include "snug/nn/layer_call_testing.h"
+#include "snug/testing/layer_call.h"
 
 namespace snug::testing {
 namespace {

@@ -1,7 +1,7 @@
 #include "snug/nn/pooling.h"
 
-#include "snug/nn/layer_call_testing.h"
-#include "snug/nn/layer_run_testing.h"
+#include "snug/testing/layer_call.h"
+#include "snug/testing/layer_run.h"
 
 namespace snug::testing {
 namespace {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "snug/nn/dense.h"
-#include "snug/nn/layer_run_testing.h"
 #include "snug/nn/regularizer.h"
+#include "snug/testing/layer_run.h"
 
 namespace snug::testing {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "snug/ops/commit_testing.h"
 #include "snug/ops/update.h"
+#include "snug/testing/commit_run.h"
 
 namespace snug::ops {
 namespace {

@@ -71,10 +71,7 @@ class BlockKernel final : public Kernel {
  public:
   BlockKernel(const ElementwiseBlock& block, const Types& in, const Shape& result,
               const Target& target)
-      : block_(block),
-        size_(result.size()),
-        row_elements_(result.rank() == 0 ? 1 : size_ / std::max<int64_t>(result[0], 1)),
-        threads_(elementwise_threads(size_, target)) {
+      : block_(block), size_(result.size()), threads_(elementwise_threads(size_, target)) {
     for (const Type& type : in) readers_.emplace_back(type.shape, result);
   }
 
@@ -115,13 +112,12 @@ class BlockKernel final : public Kernel {
         in[i] = scratch + i * kBlock;
       }
     }
-    block_.run_block(in, run.output() + first, count,
-                     {.first = first, .row_elements = row_elements_, .run = &run});
+    block_.run_block(in, run.output() + first, count, {.first = first, .run = &run});
   }
 
   const ElementwiseBlock& block_;
   std::vector<BroadcastReader> readers_;
-  int64_t size_, row_elements_;
+  int64_t size_;
   int threads_;
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "snug/ops/commit_testing.h"
 #include "snug/ops/update.h"
+#include "snug/testing/commit_run.h"
 
 namespace snug::ops {
 namespace {

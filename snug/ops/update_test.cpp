@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "snug/ops/commit_testing.h"
+#include "snug/testing/commit_run.h"
 
 namespace snug::ops {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "snug/optim/optimizer_run_testing.h"
 #include "snug/testing/npz.h"
+#include "snug/testing/optimizer_run.h"
 
 namespace snug::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "snug/base/log.h"
-#include "snug/optim/optimizer_run_testing.h"
+#include "snug/testing/optimizer_run.h"
 
 namespace {
 std::atomic<int64_t> allocations = 0;

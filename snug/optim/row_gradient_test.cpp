@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "snug/optim/optimizer_run_testing.h"
+#include "snug/testing/optimizer_run.h"
 
 namespace snug::testing {
 namespace {

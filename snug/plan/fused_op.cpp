@@ -31,7 +31,6 @@ class FusedKernel final : public Kernel {
       : steps_(std::move(steps)),
         outputs_(outputs),
         size_(shape.size()),
-        row_elements_(shape.rank() == 0 ? 1 : size_ / std::max<int64_t>(shape[0], 1)),
         threads_(ops::elementwise_threads(size_, target)) {
     for (const Type& type : in) {
       readers_.emplace_back(type.shape, shape);
@@ -110,7 +109,7 @@ class FusedKernel final : public Kernel {
       if (!readers_[slot.index].is_whole()) return own(scratch, slot.index);
       return const_cast<float*>(run.input(slot.index)) + first;
     };
-    const BlockPlace place{.first = first, .row_elements = row_elements_, .run = &run};
+    const BlockPlace place{.first = first, .run = &run};
     for (const BoundStep& step : steps_) {
       constexpr size_t kMostOperands = 8;
       const float* operands[kMostOperands];
@@ -121,7 +120,7 @@ class FusedKernel final : public Kernel {
 
   std::vector<BoundStep> steps_;
   int outputs_;
-  int64_t size_, row_elements_;
+  int64_t size_;
   int threads_;
   std::vector<BroadcastReader> readers_;
   std::vector<bool> repeats_;
@@ -132,8 +131,10 @@ class FusedOp final : public Op {
  public:
   FusedOp(std::vector<FusedStep> steps, std::vector<int> outputs, int inputs, const Shape& shape)
       : steps_(std::move(steps)), outputs_(std::move(outputs)), inputs_(inputs), shape_(shape) {
-    for (const FusedStep& step : steps_)
-      name_ += (name_.empty() ? "" : "+") + std::string(step.op->name());
+    for (const FusedStep& step : steps_) {
+      if (!name_.empty()) name_ += '+';
+      name_ += step.op->name();
+    }
     bind();
   }
 

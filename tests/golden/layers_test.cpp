@@ -9,8 +9,8 @@
 #include "keras_config.h"
 #include "snug/nn/activation.h"
 #include "snug/nn/layer_list.h"
-#include "snug/nn/layer_run_testing.h"
 #include "snug/nn/preprocessing.h"
+#include "snug/testing/layer_run.h"
 #include "snug/testing/npz.h"
 
 namespace snug::testing {

@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "snug/exec/program.h"
-#include "snug/ops/commit_testing.h"
 #include "snug/optim/optimizer.h"
 #include "snug/tensor/arena.h"
 #include "snug/testing/check_op.h"
+#include "snug/testing/commit_run.h"
 
 namespace snug::testing {
 
