@@ -246,7 +246,7 @@ const Workload& workload(std::string_view name) {
   throw Error("no workload is called {}; there are{}", name, names);
 }
 
-WorkloadData::WorkloadData(const Workload& workload, int64_t steps) {
+WorkloadData::WorkloadData(const Workload& workload, int64_t steps, Integers integers) {
   const int64_t rows = workload.batch * steps;
   std::mt19937_64 random(0);
   std::normal_distribution<float> normal;
@@ -258,9 +258,11 @@ WorkloadData::WorkloadData(const Workload& workload, int64_t steps) {
   };
   for (size_t i = 0; i < workload.inputs.size(); ++i) {
     std::vector<float>& values = inputs_.emplace_back(rows * workload.inputs[i].size());
-    const bool integers = workload.integer_bound > 0 && i > 0;
+    const bool has_integers = workload.integer_bound > 0 && i > 0;
+    uint64_t number = 0;
     for (float& value : values) {
-      value = integers ? static_cast<float>(random() % workload.integer_bound) : normal(random);
+      if (has_integers && integers == Integers::random) number = random();
+      value = has_integers ? static_cast<float>(number++ % workload.integer_bound) : normal(random);
     }
     options.x.emplace_back(values.data(), shaped(workload.inputs[i]));
   }
@@ -275,6 +277,12 @@ WorkloadData::WorkloadData(const Workload& workload, int64_t steps) {
     options.y.emplace_back(targets_.data(), shaped(row));
   }
   source = data::arrays(options);
+}
+
+int64_t WorkloadData::bytes() const {
+  size_t bytes = classes_.size() * sizeof(int32_t) + targets_.size() * sizeof(float);
+  for (const std::vector<float>& values : inputs_) bytes += values.size() * sizeof(float);
+  return static_cast<int64_t>(bytes);
 }
 
 }  // namespace snug::bench

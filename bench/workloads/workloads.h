@@ -32,10 +32,13 @@ const std::vector<Workload>& workloads();
 // Throws Error that lists the names.
 const Workload& workload(std::string_view name);
 
-// Random rows of a workload, `steps` batches of them.
+// Random rows of a workload, `steps` batches of them. With integers in order, row i of a table
+// comes in row i: a pass over enough steps touches every row of every table.
 struct WorkloadData {
-  explicit WorkloadData(const Workload& workload, int64_t steps);
+  enum class Integers { random, in_order };
+  WorkloadData(const Workload& workload, int64_t steps, Integers integers = Integers::random);
   SourcePtr source;
+  int64_t bytes() const;
 
  private:
   std::vector<std::vector<float>> inputs_;
