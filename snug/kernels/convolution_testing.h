@@ -108,4 +108,21 @@ inline Shape same3x3(int64_t batch, int64_t size, int64_t channels, int64_t filt
           .right = 1};
 }
 
+// One NaN in x shows in y and dw where it is a factor, although all weights are zero. `results`
+// gives both for a problem.
+template <typename ResultsOf>
+void check_nan(const Shape& shape, const ResultsOf& results) {
+  Problem problem(shape);
+  std::fill(problem.w.begin(), problem.w.end(), 0.0f);
+  const size_t bad = (5 * shape.width + 5) * shape.channels;  // channel 0 of a pixel inside
+  problem.x[bad] = NAN;
+  const auto r = results(problem);
+  std::vector<bool> touched(r.y.size()), touched_weights(r.dw.size());
+  each_term(shape, [&](size_t x, size_t w, size_t y) {
+    if (x == bad) touched[y] = touched_weights[w] = true;
+  });
+  for (size_t i = 0; i < r.y.size(); ++i) ASSERT_EQ(std::isnan(r.y[i]), touched[i]);
+  for (size_t i = 0; i < r.dw.size(); ++i) ASSERT_EQ(std::isnan(r.dw[i]), touched_weights[i]);
+}
+
 }  // namespace snug::convolution_testing

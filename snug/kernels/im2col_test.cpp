@@ -129,17 +129,7 @@ TEST(Im2col, BitsOfAnImageDoNotDependOnTheBatch) {
 
 TEST(Im2col, NanReachesWhatItTouches) {
   for (const Shape& shape : larger_shapes()) {
-    Problem problem(shape);
-    std::fill(problem.w.begin(), problem.w.end(), 0.0f);
-    const size_t bad = (5 * shape.width + 5) * shape.channels;  // channel 0 of a pixel inside
-    problem.x[bad] = NAN;
-    const Results r = results(shape, problem, 1);
-    std::vector<bool> touched(r.y.size()), touched_weights(r.dw.size());
-    each_term(shape, [&](size_t x, size_t w, size_t y) {
-      if (x == bad) touched[y] = touched_weights[w] = true;
-    });
-    for (size_t i = 0; i < r.y.size(); ++i) ASSERT_EQ(std::isnan(r.y[i]), touched[i]);
-    for (size_t i = 0; i < r.dw.size(); ++i) ASSERT_EQ(std::isnan(r.dw[i]), touched_weights[i]);
+    check_nan(shape, [&](const Problem& problem) { return results(shape, problem, 1); });
   }
 }
 

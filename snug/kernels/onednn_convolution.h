@@ -52,6 +52,9 @@ class OnednnConvolution {
     return direction_ != ConvolutionDirection::weights_gradient ? library_bytes_ : 0;
   }
 
+  // The library's own.
+  const OnednnFormat& weights_format() const { return primitive_.format(1); }
+
   const char* implementation() const { return primitive_.implementation(); }
   bool allocates() const { return primitive_.allocates(); }
   // The implementation of prepare(), or of the last step of the gradient of the weights; "" if

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "snug/kernels/direct_convolution.h"
-#include "snug/kernels/onednn_descriptors.h"
 
 namespace snug::ops {
 namespace {
@@ -44,34 +43,6 @@ OnednnConvolutionShape library_shape(const ConvolutionTask& task, int64_t batch)
           .accumulate = task.direction == weights_gradient};
 }
 
-OnednnFormat image_format(int64_t batch, int64_t height, int64_t width, int64_t channels) {
-  const int64_t sizes[] = {batch, channels, height, width};
-  const int64_t strides[] = {height * width * channels, 1, width * channels, channels};
-  return OnednnFormat::strided(sizes, strides);
-}
-
-// The format in which forward or input gradient reads the weights at that number of rows.
-OnednnFormat weights_format(const ConvolutionTask& task, int64_t batch, int threads) {
-  const ConvolutionShape& s = task.shape;
-  const int64_t weights[] = {s.groups, s.filters / s.groups, s.channels / s.groups, s.kernel_height,
-                             s.kernel_width};
-  const int64_t bias[] = {s.filters}, one[] = {1};
-  OnednnConvolutionFormats formats{
-      .x = image_format(batch, s.height, s.width, s.channels),
-      .weights = OnednnFormat::any(std::span(weights).subspan(s.groups == 1 ? 1 : 0)),
-      .y = image_format(batch, s.out_height(), s.out_width(), s.filters)};
-  if (task.bias) formats.bias = OnednnFormat::strided(bias, one);
-  const OnednnWindow window{.strides = {s.stride_height, s.stride_width},
-                            .dilations = {s.dilation_height - 1, s.dilation_width - 1},
-                            .before = {s.top, s.left},
-                            .after = {s.bottom, s.right}};
-  const OnednnThreads guard(threads);
-  const OnednnDescriptor descriptor = task.direction == forward
-                                          ? describe_forward(formats, window)
-                                          : describe_input_gradient(formats, window);
-  return OnednnFormat::chosen(descriptor.get(), dnnl_query_weights_md);
-}
-
 // Forward and input gradient on oneDNN. The prepared weights have the format of kDecidingRows; in
 // the rare case that this number of rows wants another one, each run makes that in its scratch.
 class LibraryConvolution final : public Kernel {
@@ -82,8 +53,7 @@ class LibraryConvolution final : public Kernel {
     const int64_t batch = task.shape.batch;
     if (batch == kDecidingRows) return;
     OnednnConvolution own(library_shape(task, batch), task.direction, threads);
-    const bool same =
-        weights_format(task, batch, threads) == weights_format(task, kDecidingRows, threads);
+    const bool same = own.weights_format() == convolution_.weights_format();
     if (!same) preparing_.emplace(std::move(convolution_));
     convolution_ = std::move(own);
   }
