@@ -93,6 +93,28 @@ class Summary(unittest.TestCase):
             self.assertEqual(len(train_report.read_log(log)), 1)
 
 
+class Recorded(unittest.TestCase):
+    """A real log, of a disturbed machine."""
+
+    def setUp(self):
+        self.summary = train_report.summary(train_report.read_log(pathlib.Path(__file__).with_name("recorded.jsonl")))
+
+    def test_table(self):
+        text = train_report.markdown(self.summary)
+        for title in ("Snug", "Keras on TF", "Keras on JAX", "JAX jit", "PyTorch tuned", "W1 small MLP"):
+            self.assertIn(title, text)
+        rows = [line for line in text.splitlines() if line.startswith("| W1 ")]
+        self.assertEqual(len(rows), 3)  # Time, memory, first step.
+
+    def test_picture(self):
+        root = xml.etree.ElementTree.fromstring(train_picture.svg(self.summary))
+        width, height = float(root.get("width")), float(root.get("height"))
+        for element in root.iter():
+            if element.tag.endswith("rect") and element.get("x"):
+                self.assertLessEqual(float(element.get("x")) + float(element.get("width")), width)
+                self.assertLessEqual(float(element.get("y")) + float(element.get("height")), height)
+
+
 class Run(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
