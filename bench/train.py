@@ -92,8 +92,8 @@ def machine():
     return dict(cpu=model, cores=os.cpu_count(), commit=commit, date=datetime.date.today().isoformat())
 
 
-def start_all(row, names, options, log):
-    runners = {}
+def start_all(row, names, options, log, runners):
+    """Adds each to `runners` as soon as it is ready, so that the caller can end them whatever happens."""
     for name in names:
         entrant = ENTRANTS[name]
         command = entrant.command(row, options.environment / "bin" / "python", options.build / "bench" / "train_bench",
@@ -106,7 +106,6 @@ def start_all(row, names, options, log):
         runners[name] = runner
         log.add("ready", row=row.name, entrant=name, first_step_s=runner.first_step_s, **runner.facts)
         print(f"{row.name}: {entrant.title} ready, first step after {runner.first_step_s:.2f} s", flush=True)
-    return runners
 
 
 def give_up(row, name, error, log):
@@ -134,8 +133,9 @@ def run_row(row, options, probe, log):
     if done >= options.blocks:
         print(f"{row.name}: done already")
         return
-    runners = start_all(row, names, options, log)
+    runners = {}
     try:
+        start_all(row, names, options, log, runners)
         for number in range(done, options.blocks):
             if not runners:
                 break

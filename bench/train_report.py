@@ -125,7 +125,7 @@ def time_cell(figure_, bold=False):
     if figure_ is None:
         return "–"
     if math.isnan(figure_.us):
-        return "failed"
+        return "failed" if figure_.failed else "–"
     text = ("" if figure_.clean else "~") + time_text(figure_.us)
     return f"**{text}**" if bold else text
 

@@ -82,6 +82,10 @@ class Summary(unittest.TestCase):
         self.assertIn("W1, Snug: a & b", train_report.markdown(summary))
         xml.etree.ElementTree.fromstring(train_picture.svg(summary))
 
+    def test_broken_off_before_the_first_turn(self):
+        row = train_report.summary([ready("W1", "snug")]).rows["W1"]
+        self.assertEqual(train_report.time_cell(row.figures["snug"]), "–")
+
     def test_units(self):
         texts = [train_report.time_text(us) for us in (3.456, 99.96, 999.4, 999.6, 12_340, 999_600, 2_500_000)]
         self.assertEqual(texts, ["3.46 µs", "100 µs", "999 µs", "1.00 ms", "12.3 ms", "1.00 s", "2.50 s"])
