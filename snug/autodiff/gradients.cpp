@@ -65,13 +65,20 @@ void propagate(const Node& node, const std::unordered_set<int>& wanted, Found& f
   const Graph::Scope scope(node.graph(),
                            node.scope().empty() ? "gradient" : "gradient/" + node.scope());
   const Values input_gradients = node.op().gradient(node, output_gradients);
-  SNUG_CHECK(input_gradients.size() == node.in().size(), "{}", node.label());
+  if (input_gradients.size() != node.in().size()) {
+    throw Error(
+        "{}: the op {} gave {} gradients for {} inputs; gradient() returns one for each, "
+        "empty where there is none",
+        node.label(), node.op().name(), input_gradients.size(), node.in().size());
+  }
   for (size_t i = 0; i < input_gradients.size(); ++i) {
     const Value input = node.input(static_cast<int>(i));
     if (!input_gradients[i] || !wanted.contains(input.id())) continue;
-    SNUG_CHECK(is_row_gradient(input_gradients[i]) || input_gradients[i].type() == input.type(),
-               "{}: the gradient of input {} is {}, the input {}", node.label(), i,
-               input_gradients[i].type().text(), input.type().text());
+    if (!is_row_gradient(input_gradients[i]) && input_gradients[i].type() != input.type()) {
+      throw ShapeError("{}: the op {} gave a gradient of {} for its input {}, which is {}",
+                       node.label(), node.op().name(), input_gradients[i].type().text(), i,
+                       input.type().text());
+    }
     found.add(input, input_gradients[i]);
   }
 }

@@ -24,7 +24,10 @@ void run_parts(int parts, int threads, void (*body)(void*, int), void* context) 
   }
 }
 
+bool in_parallel_region() { return omp_in_parallel() != 0; }
+
 int hardware_threads() {
+  if (in_parallel_region()) return 1;
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
   return omp_get_num_procs();

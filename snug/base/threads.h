@@ -35,7 +35,10 @@ void parallel_ranges(int64_t size, int parts, int64_t grain, const Body& body) {
   });
 }
 
-// The cores that this process may use.
+// Whether the caller is one of several threads of an OpenMP region.
+bool in_parallel_region();
+
+// The cores that this process may use; 1 inside a parallel region, whose other threads are taken.
 int hardware_threads();
 
 // While it lives, denormal numbers are flushed to zero on this thread; the host's setting is put

@@ -34,11 +34,17 @@ void Program::bind(std::byte* arena, const std::vector<void*>& outside) {
   }
   for (int step = 0; step < static_cast<int>(plan_.steps.size()); ++step)
     bind_node(step, arena, outside);
-  for (const auto& bound : bound_) {
-    if (compiled_ || bound->item->what != Item::What::run) continue;
-    const int lanes = instance_.stages[bound->item->stage].lanes;
-    bound->item->kernel->compile(lanes);
-    if (bound->item->rest) bound->item->rest->compile(lanes);
+  compile_kernels();
+}
+
+// Once each, however often the plan runs a node.
+void Program::compile_kernels() {
+  if (compiled_) return;
+  for (Item& item : instance_.items) {
+    if (item.what != Item::What::run) continue;
+    const int lanes = instance_.stages[item.stage].lanes;
+    item.kernel->compile(lanes);
+    if (item.rest) item.rest->compile(lanes);
   }
   compiled_ = true;
 }

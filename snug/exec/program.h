@@ -74,6 +74,7 @@ class Program {
   struct BoundStage;
 
   void find_addresses();
+  void compile_kernels();
   void bind_node(int step, std::byte* arena, const std::vector<void*>& outside);
   void run_stages(bool commits, const StepInfo& step, Mode mode);
   void run_stage(const BoundStage& stage, const StepInfo& step);

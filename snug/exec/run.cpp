@@ -54,6 +54,13 @@ void Program::compute(const StepInfo& step, Mode mode) { run_stages(false, step,
 void Program::commit(const StepInfo& step, Mode mode) { run_stages(true, step, mode); }
 
 void Program::run_stages(bool commits, const StepInfo& step, Mode mode) {
+  // Inside a parallel region oneDNN would do nothing, and say so to nobody.
+  if (instance_.threads > 1 && in_parallel_region()) {
+    throw Error(
+        "run: the step was planned for {} threads and is called inside a parallel region; plan it "
+        "with threads = 1, or inside the region",
+        instance_.threads);
+  }
   const FlushDenormals flush;
   if (mode == Mode::checked && !commits) fill_dead(-1, 0, false);
   for (const BoundStage& stage : stages_) {
@@ -165,6 +172,7 @@ void Program::run_profiled(const BoundStage& stage, const StepInfo& step) {
 }
 
 void Program::run_each(const StepInfo& step, const std::function<void(const Node&)>& visit) {
+  const FlushDenormals flush;
   for (const BoundStage& stage : stages_) {
     SNUG_CHECK(stage.shape.parts == 1, "run_each needs an instance that keeps all");
     for (int node = stage.first; node < stage.last; ++node) {

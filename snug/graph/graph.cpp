@@ -49,7 +49,39 @@ std::optional<Rows> Node::rows() const {
   return op_->rows(input_types());
 }
 
+namespace {
+
+void check_shape(const Shape& shape, const std::string& name) {
+  for (const Extent extent : shape.extents()) {
+    if (extent.count < 0)
+      throw ShapeError("{}: its shape {} has a negative extent", name, shape.text());
+  }
+  (void)shape.size_per_row();  // Throws where it is too large to count.
+}
+
+// What the engine takes on trust when it runs a node part by part.
+void check_rows(const Node& node, const Graph& graph) {
+  const std::optional<Rows> rows = node.rows();
+  if (!rows || *rows == Rows::coupled) return;
+  for (const int value : node.out()) {
+    const Type& type = graph.type(value);
+    const bool sum = *rows == Rows::sum;
+    if (type.shape.has_rows() == sum) {
+      throw Error("{}: the op says that {}, but its output is {}; mend its rows()",
+                  node.op().name(), sum ? "it sums over rows" : "each row stands on its own",
+                  type.text());
+    }
+    if (sum && (type.dtype == DType::uint8 || type.dtype == DType::boolean)) {
+      throw Error("{}: the op sums over rows into {}; a sum needs a float or an int32 or int64",
+                  node.op().name(), type.text());
+    }
+  }
+}
+
+}  // namespace
+
 Value Graph::add_value(Type type, std::string name, Source source, int producer) {
+  check_shape(type.shape, name);
   values_.push_back({std::move(type), std::move(name), source, producer});
   return {*this, value_count() - 1};
 }
@@ -99,6 +131,7 @@ Values Graph::add(std::shared_ptr<const Op> op, const Values& in) {
     out_ids.push_back(out.back().id());
   }
   nodes_.emplace_back(*this, id, std::move(op), std::move(in_ids), std::move(out_ids), scope_);
+  check_rows(nodes_.back(), *this);
   return out;
 }
 

@@ -98,6 +98,28 @@ TEST(Graph, StateHasAFixedShape) {
             "variable w: its shape [rows, 2] has rows; state has a fixed shape");
 }
 
+TEST(Graph, RefusesShapesThatCannotBe) {
+  Graph graph;
+  EXPECT_THROW(graph.input("x", {DType::float32, {kRows, -3}}), ShapeError);
+  const int64_t large = int64_t{1} << 31;
+  EXPECT_THROW(graph.variable("w", {DType::float32, {large, large}}), ShapeError);
+}
+
+TEST(Graph, AnOpsRowsMustFitItsOutputs) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 3}});
+  EXPECT_EQ(error_of([&] { graph.add<AnyOp>({x}, Rows::sum); }),
+            "any: the op says that it sums over rows, but its output is float32[rows, 3]; mend its "
+            "rows()");
+  EXPECT_EQ(error_of([&] { graph.add<AnyOp>({x}, Rows::each, kPair); }),
+            "any: the op says that each row stands on its own, but its output is float32[2]; mend "
+            "its rows()");
+  EXPECT_EQ(error_of([&] {
+              graph.add<AnyOp>({x}, Rows::sum, Type{DType::uint8, {2}});
+            }),
+            "any: the op sums over rows into uint8[2]; a sum needs a float or an int32 or int64");
+}
+
 TEST(Graph, OnlyCommitsReadWhatACommitWrote) {
   Graph graph;
   const Value w = graph.variable("w", kPair), v = graph.variable("v", kPair);

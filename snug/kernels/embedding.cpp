@@ -20,13 +20,16 @@ size_t slot_count(int64_t n) {
 class Places {
  public:
   Places(void* scratch, int64_t n)
-      : slots_(static_cast<int32_t*>(scratch)), mask_(slot_count(n) - 1) {
+      : slots_(static_cast<int32_t*>(scratch)),
+        mask_(slot_count(n) - 1),
+        shift_(64 - std::countr_zero(slot_count(n))) {
     std::fill_n(slots_, mask_ + 1, -1);
   }
 
   // The slot that holds the place of `index`, or the free one (-1) where it belongs.
   int32_t& slot(int32_t index, const int32_t* unique) const {
-    size_t at = static_cast<uint32_t>(index) * 0x9e3779b1u & mask_;
+    // The upper bits of the product: the lower ones of even indices are even.
+    size_t at = static_cast<uint32_t>(index) * uint64_t{0x9e3779b97f4a7c15} >> shift_;
     while (slots_[at] >= 0 && unique[slots_[at]] != index) at = (at + 1) & mask_;
     return slots_[at];
   }
@@ -34,6 +37,7 @@ class Places {
  private:
   int32_t* slots_;
   size_t mask_;
+  int shift_;
 };
 
 }  // namespace

@@ -202,9 +202,13 @@ class Dropper {
   using Value = hn::Vec<F>;
   static constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(F()));
 
+  // The scale goes with the probability as it is met, so that the mean stays.
   explicit Dropper(float rate)
-      : threshold_(hn::Set(I(), static_cast<int32_t>(std::lround(double{rate} * 65536)))),
-        scale_(hn::Set(F(), static_cast<float>(1 / (1 - double{rate})))) {}
+      : Dropper(std::min<int32_t>(65535, static_cast<int32_t>(std::lround(double{rate} * 65536)))) {
+  }
+  explicit Dropper(int32_t threshold)
+      : threshold_(hn::Set(I(), threshold)),
+        scale_(hn::Set(F(), static_cast<float>(65536.0 / (65536 - threshold)))) {}
 
   // `half` 0 is the lower one of each word; a half below the threshold drops its element.
   HWY_INLINE Value kept(hn::Vec<W> word, int half, Value x) const {

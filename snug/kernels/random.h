@@ -40,7 +40,8 @@ void random_truncated_normal(const RandomRows& where, float mean, float deviatio
                              float* y) noexcept;
 
 // y = kept ? x / (1 - rate) : 0. The gradient is the same call on dy. `rate` is in [0, 1) and is
-// met to 2^-16; at rate 0 all is kept. A NaN that is dropped becomes 0, as in Keras.
+// taken to the nearest multiple of 2^-16 below 1; at rate 0 all is kept. A NaN that is dropped
+// becomes 0, as in Keras.
 void dropout(const RandomRows& where, float rate, const float* x, float* y) noexcept;
 
 // The factors 0 or 1 / (1 - rate) themselves, for masks that are broadcast.

@@ -177,6 +177,14 @@ void Network::define(const Symbols& inputs, const Symbols& outputs) {
   }
 }
 
+// Whether one layer of the network reads that result of a call, once, and nobody else can.
+bool Network::is_alone(const std::pair<int, int>& result) const {
+  if (std::ranges::count(inputs_, result.first) > 0) return false;
+  auto readers = std::ranges::count(outputs_, result);
+  for (const LayerCall& call : calls_) readers += std::ranges::count(call.in, result);
+  return readers == 1;
+}
+
 Values Network::call(Tracer& tracer, const Values& in) {
   if (in.size() != inputs_.size()) {
     throw ShapeError("{}: it has {} inputs, but was called on {}", name, inputs_.size(), in.size());
@@ -187,6 +195,7 @@ Values Network::call(Tracer& tracer, const Values& in) {
     if (!results[i].empty()) continue;
     Values arguments;
     for (const auto& [call, output] : calls_[i].in) arguments.push_back(results[call][output]);
+    const Tracer::AloneScope scope(tracer, calls_[i].in.size() == 1 && is_alone(calls_[i].in[0]));
     results[i] = call_layer(calls_[i].layer, tracer, arguments);
   }
   Values outputs;

@@ -86,6 +86,7 @@ class Network : public LayerDefinition {
   void define(const Symbols& inputs, const Symbols& outputs);
   void stack(const Type& input);
   void set_paths_below(const std::string& prefix);
+  bool is_alone(const std::pair<int, int>& result) const;
 
   bool is_sequential_ = false;
   std::vector<LayerPtr> stack_;  // Of a sequential network, without its input.

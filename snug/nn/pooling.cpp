@@ -41,7 +41,7 @@ class Pooling final : public UnaryLayer {
 
   void build_for(const Shape&) override { check_window(window(), label()); }
 
-  Value apply(Tracer&, Value x) override {
+  Value apply(Tracer& tracer, Value x) override {
     if (kSteps)
       expect_rank(x.shape(), 3, kStepAxes, kStepAdvice);
     else
@@ -49,7 +49,8 @@ class Pooling final : public UnaryLayer {
     const Value image = kSteps ? steps_to_image(x) : x;
     const ops::Pool2DOptions options{.size = pair_of(window().size),
                                      .strides = pair_of(window().strides),
-                                     .padding = padding_of(window(), image.shape())};
+                                     .padding = padding_of(window(), image.shape()),
+                                     .alone = tracer.alone()};
     const Value y =
         pool_ == Pool::max ? ops::max_pool2d(image, options) : ops::average_pool2d(image, options);
     return kSteps ? image_to_steps(y) : y;

@@ -47,6 +47,23 @@ class Tracer {
     int frozen_;
   };
 
+  // Whether the layer that is being called is all that reads its input: no other layer and no
+  // output does, and nobody outside the network has it.
+  bool alone() const { return alone_; }
+  class AloneScope {
+   public:
+    AloneScope(Tracer& tracer, bool alone) : tracer_(tracer), before_(tracer.alone_) {
+      tracer_.alone_ = alone;
+    }
+    ~AloneScope() { tracer_.alone_ = before_; }
+    AloneScope(const AloneScope&) = delete;
+    AloneScope& operator=(const AloneScope&) = delete;
+
+   private:
+    Tracer& tracer_;
+    bool before_;
+  };
+
   // The variable's value in this graph, always the same one.
   Value value(const VariablePtr& variable);
   // All variables that were asked for, in that order, with their values.
@@ -75,6 +92,7 @@ class Tracer {
   Graph& graph_;
   bool training_;
   int frozen_ = 0;
+  bool alone_ = false;
   std::vector<std::pair<VariablePtr, Value>> variables_;
   std::unordered_map<const Variable*, Value> value_of_;
   std::unordered_map<std::string, int> calls_;

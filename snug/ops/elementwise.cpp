@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "snug/base/error.h"
 #include "snug/base/threads.h"
 
 namespace snug::ops {
@@ -99,11 +100,9 @@ class BlockKernel final : public Kernel {
   }
 
  private:
-  static constexpr size_t kMostInputs = 8;
-
   void run_block(const Run& run, int64_t first, float* scratch) const noexcept {
     const int64_t count = std::min(kBlock, size_ - first);
-    const float* in[kMostInputs];
+    const float* in[kMostElementwiseInputs];
     for (size_t i = 0; i < readers_.size(); ++i) {
       if (readers_[i].is_whole()) {
         in[i] = run.input(static_cast<int>(i)) + first;
@@ -125,6 +124,11 @@ class BlockKernel final : public Kernel {
 
 std::unique_ptr<Kernel> elementwise_kernel(const ElementwiseBlock& block, const Types& in,
                                            const Shape& result, const Target& target) {
+  const auto is_float = [](const Type& type) { return type.dtype == DType::float32; };
+  if (in.size() > kMostElementwiseInputs || !std::ranges::all_of(in, is_float)) {
+    throw Error("an element-wise loop over {} inputs: it reads at most {}, all of them float32",
+                in.size(), kMostElementwiseInputs);
+  }
   return std::make_unique<BlockKernel>(block, in, result, target);
 }
 

@@ -11,6 +11,8 @@ namespace snug::ops {
 
 // Floats in a block.
 inline constexpr int64_t kBlock = 2048;
+// Of an element-wise loop.
+inline constexpr size_t kMostElementwiseInputs = 8;
 // Elements below which a second thread costs more than it brings.
 inline constexpr int64_t kWorthThreadsElements = 32 * 1024;
 
@@ -42,7 +44,8 @@ class BroadcastReader {
 };
 
 // A kernel that runs one element-wise loop over `result` (concrete). The block must outlive the
-// kernel; it usually is the op itself. All inputs are float32.
+// kernel; it usually is the op itself. All inputs are float32, at most kMostElementwiseInputs of
+// them; anything else is an Error.
 std::unique_ptr<Kernel> elementwise_kernel(const ElementwiseBlock& block, const Types& in,
                                            const Shape& result, const Target& target);
 

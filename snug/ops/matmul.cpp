@@ -103,7 +103,8 @@ class Matmul final : public Op {
     const bool a = in[0].shape.has_rows(), b = in[1].shape.has_rows();
     if (is_flat(in)) return a && !b ? Rows::each : Rows::coupled;
     if (in[0].shape.rank() == 2)
-      return transpose_a_ && !transpose_b_ && a && b ? Rows::sum : Rows::coupled;
+      // A bias would count once for each part.
+      return transpose_a_ && !transpose_b_ && a && b && in.size() == 2 ? Rows::sum : Rows::coupled;
     return a && b ? Rows::each : Rows::coupled;
   }
 

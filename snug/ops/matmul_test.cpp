@@ -95,6 +95,15 @@ TEST(Matmul, SumOverRows) {
        .result = {3, 4}});
 }
 
+TEST(Matmul, WithABiasIsNoSumOfParts) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 3}});
+  const Value y = graph.input("y", {DType::float32, {kRows, 4}});
+  const Value b = graph.variable("b", {DType::float32, {4}});
+  EXPECT_EQ(ops::matmul(x, y, {.transpose_a = true}).producer()->rows(), Rows::sum);
+  EXPECT_EQ(ops::matmul(x, y, {.transpose_a = true, .bias = b}).producer()->rows(), Rows::coupled);
+}
+
 TEST(Matmul, LargeEnoughForTheLibrary) {
   check_op({.inputs = {floats({kRows, 96}), floats({96, 160})},
             .build = [](const Values& in) { return ops::matmul(in[0], in[1]); },

@@ -21,9 +21,9 @@ struct MatmulOptions {
   bool transpose_b = false;
   Value bias;  // [n], added to every row; may be empty.
 };
-// a [..., m, k] times b [..., k, n]; leading axes broadcast. With b of two axes, all leading axes
-// of a are rows of one product. Of a [k, m] read transposed with rows as k (a weight gradient) the
-// result is a sum over rows.
+// a [..., m, k] times b [..., k, n]; the leading axes are the same. With b of two axes, all leading
+// axes of a are rows of one product. Of a [k, m] read transposed with rows as k (a weight gradient)
+// the result is a sum over rows.
 Value matmul(Value a, Value b, const MatmulOptions& options = {});
 
 struct Padding2D {
@@ -65,6 +65,8 @@ struct Pool2DOptions {
   std::array<int64_t, 2> size = {2, 2};
   std::array<int64_t, 2> strides = {2, 2};
   Padding2D padding;
+  // Nobody else reads x or asks for its gradient: then a max pool goes before a relu that made x.
+  bool alone = false;
 };
 Value max_pool2d(Value x, const Pool2DOptions& options);      // Padding counts as -inf; NaN wins.
 Value average_pool2d(Value x, const Pool2DOptions& options);  // Over the elements inside the image.

@@ -7,6 +7,7 @@
 #include "snug/kernels/pool.h"
 #include "snug/ops/elementwise.h"
 #include "snug/ops/ops.h"
+#include "snug/ops/unary.h"
 
 namespace snug::ops {
 namespace {
@@ -28,12 +29,12 @@ std::string text(const Pool2DOptions& options) {
 }
 
 void check_options(std::string_view name, const Pool2DOptions& options) {
-  const auto& [size, strides, padding] = options;
+  const std::array<int64_t, 2>&size = options.size, &strides = options.strides;
   if (std::ranges::min(size) < 1 || std::ranges::min(strides) < 1) {
     throw ShapeError("{}: the size is {}, {} and strides {}, {}; each must be 1 or more", name,
                      size[0], size[1], strides[0], strides[1]);
   }
-  const Padding2D& p = padding;
+  const Padding2D& p = options.padding;
   if (std::min({p.top, p.left, p.bottom, p.right}) < 0 || std::max(p.top, p.bottom) >= size[0] ||
       std::max(p.left, p.right) >= size[1]) {
     throw ShapeError(
@@ -275,8 +276,7 @@ class AveragePool final : public PoolOp {
 Value max_pool2d(Value x, const Pool2DOptions& options) {
   if (!x) throw Error("max_pool2d: the image is empty");
   const Node* producer = x.producer();
-  const bool rectified =
-      producer != nullptr && producer->op().name() == "relu" && producer->op().attributes().empty();
+  const bool rectified = options.alone && producer != nullptr && is_relu(producer->op());
   if (!rectified) return x.graph().add<MaxPool>({x}, options);
   return relu(x.graph().add<MaxPool>({producer->input(0)}, options));
 }

@@ -49,7 +49,8 @@ const std::vector<Case> kCases = {
 template <typename Fold>
 Doubles pooled(const Case& c, const Doubles& x, const Fold& fold) {
   Doubles y;
-  const auto& [size, strides, padding] = c.options;
+  const auto &size = c.options.size, &strides = c.options.strides;
+  const ops::Padding2D& padding = c.options.padding;
   for (int64_t out = 0; out < c.rows * c.out_height() * c.out_width() * c.channels; ++out) {
     const int64_t channel = out % c.channels, pixel = out / c.channels;
     const int64_t row = pixel / (c.out_width() * c.out_height());
@@ -189,10 +190,14 @@ TEST(Pool2D, Refuses) {
   EXPECT_EQ(error_of([&] { ops::average_pool2d({}, {}); }), "average_pool2d: the image is empty");
 }
 
-TEST(Pool2D, MaxOfTheRectifiedKeepsOnlyPooledValues) {
+TEST(Pool2D, AloneMaxOfTheRectifiedKeepsOnlyPooledValues) {
   Graph graph;
   const Value x = graph.input("x", {DType::float32, {kRows, 6, 6, 3}});
-  const Value y = ops::max_pool2d(ops::relu(x), {});
+  const Value h = ops::relu(x);
+  EXPECT_EQ(ops::max_pool2d(h, {}).producer()->input(0), h);
+  const Value capped = ops::relu(x, {.max_value = 6});
+  EXPECT_EQ(ops::max_pool2d(capped, {.alone = true}).producer()->input(0), capped);
+  const Value y = ops::max_pool2d(h, {.alone = true});
   EXPECT_EQ(y.producer()->op().name(), "relu");
   EXPECT_EQ(y.producer()->input(0).producer()->op().name(), "max_pool2d");
   EXPECT_EQ(y.producer()->input(0).producer()->input(0), x);

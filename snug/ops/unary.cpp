@@ -8,6 +8,7 @@
 #include "snug/base/error.h"
 #include "snug/ops/elementwise.h"
 #include "snug/ops/ops.h"
+#include "snug/ops/unary.h"
 
 namespace snug::ops {
 namespace {
@@ -55,6 +56,7 @@ class UnaryOp final : public Op, private ElementwiseBlock {
         run_(kernels::unary_function(function)),
         parameters_(parameters) {}
 
+  Unary function() const { return function_; }
   std::string_view name() const override { return name_; }
 
   std::string attributes() const override {
@@ -135,6 +137,11 @@ Value relu(Value x, const ReluOptions& options) {
   }
   return unary(x, "relu", Unary::general_relu,
                {options.max_value, options.negative_slope, options.threshold});
+}
+
+bool is_relu(const Op& op) {
+  const auto* unary = dynamic_cast<const UnaryOp*>(&op);
+  return unary != nullptr && unary->function() == Unary::relu;
 }
 
 Value leaky_relu(Value x, float negative_slope) {

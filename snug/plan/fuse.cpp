@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "snug/ops/elementwise.h"
 #include "snug/plan/fused_op.h"
 
 namespace snug {
@@ -48,7 +49,9 @@ class Fuser {
   bool is_elementwise(const Node& node) const {
     if (node.commits() || node.op().elementwise() == nullptr || node.out().size() != 1)
       return false;
-    return graph_.type(node.out()[0]).dtype == DType::float32;
+    const auto is_float = [&](int value) { return graph_.type(value).dtype == DType::float32; };
+    return is_float(node.out()[0]) && std::ranges::all_of(node.in(), is_float) &&
+           node.in().size() <= ops::kMostElementwiseInputs;
   }
 
   void join(int node) {
@@ -154,7 +157,9 @@ class Fuser {
       outputs.push_back(static_cast<int>(steps.size()) - 1);
       leaving.push_back(last.out()[0]);
     }
-    auto op = fused_op(std::move(steps), std::move(outputs), static_cast<int>(inputs.size()),
+    std::vector<Shape> shapes;
+    for (const int input : inputs) shapes.push_back(graph_.type(input).shape);
+    auto op = fused_op(std::move(steps), std::move(outputs), std::move(shapes),
                        graph_.type(last.out()[0]).shape);
     return std::make_unique<Node>(last.graph(), 0, std::move(op), inputs, leaving, last.scope());
   }

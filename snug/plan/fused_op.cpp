@@ -111,8 +111,7 @@ class FusedKernel final : public Kernel {
     };
     const BlockPlace place{.first = first, .run = &run};
     for (const BoundStep& step : steps_) {
-      constexpr size_t kMostOperands = 8;
-      const float* operands[kMostOperands];
+      const float* operands[ops::kMostElementwiseInputs];
       for (size_t i = 0; i < step.operands.size(); ++i) operands[i] = locate(step.operands[i]);
       step.block->run_block(operands, locate(step.result), count, place);
     }
@@ -129,8 +128,12 @@ class FusedKernel final : public Kernel {
 
 class FusedOp final : public Op {
  public:
-  FusedOp(std::vector<FusedStep> steps, std::vector<int> outputs, int inputs, const Shape& shape)
-      : steps_(std::move(steps)), outputs_(std::move(outputs)), inputs_(inputs), shape_(shape) {
+  FusedOp(std::vector<FusedStep> steps, std::vector<int> outputs, std::vector<Shape> inputs,
+          const Shape& shape)
+      : steps_(std::move(steps)),
+        outputs_(std::move(outputs)),
+        inputs_(std::move(inputs)),
+        shape_(shape) {
     for (const FusedStep& step : steps_) {
       if (!name_.empty()) name_ += '+';
       name_ += step.op->name();
@@ -168,13 +171,14 @@ class FusedOp final : public Op {
   }
 
  private:
-  // The result's shape at the number of rows that the inputs have.
+  // The result's shape at the number of rows that the inputs have: a kernel sees concrete types
+  // only, so the open axis of an input tells.
   Shape concrete(const Types& in) const {
     if (!shape_.is_symbolic()) return shape_;
-    for (const Type& type : in) {
-      if (type.shape.rank() == shape_.rank() && type.shape[0] % shape_.extent(0).count == 0 &&
-          shape_.at(type.shape[0] / shape_.extent(0).count) == type.shape) {
-        return type.shape;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      for (int axis = 0; axis < inputs_[i].rank(); ++axis) {
+        const Extent extent = inputs_[i].extent(axis);
+        if (extent.times_rows) return shape_.at(in[i].shape[axis] / extent.count);
       }
     }
     throw InternalError("{}: no input tells the number of rows", name_);
@@ -182,10 +186,11 @@ class FusedOp final : public Op {
 
   // Results that leave go straight to their place; the others take the first block that is free.
   void bind() {
+    const int inputs = static_cast<int>(inputs_.size());
     std::vector<int> last_use(steps_.size(), -1);
     for (size_t step = 0; step < steps_.size(); ++step) {
       for (const int operand : steps_[step].operands) {
-        if (operand >= inputs_) last_use[operand - inputs_] = static_cast<int>(step);
+        if (operand >= inputs) last_use[operand - inputs] = static_cast<int>(step);
       }
     }
     std::vector<Slot> slots(steps_.size());
@@ -193,8 +198,8 @@ class FusedOp final : public Op {
     for (size_t step = 0; step < steps_.size(); ++step) {
       BoundStep bound{.block = steps_[step].op->elementwise()};
       for (const int operand : steps_[step].operands) {
-        bound.operands.push_back(operand < inputs_ ? Slot{Slot::Where::input, operand}
-                                                   : slots[operand - inputs_]);
+        bound.operands.push_back(operand < inputs ? Slot{Slot::Where::input, operand}
+                                                  : slots[operand - inputs]);
       }
       const auto output = std::ranges::find(outputs_, static_cast<int>(step));
       if (output != outputs_.end()) {
@@ -213,7 +218,7 @@ class FusedOp final : public Op {
 
   std::vector<FusedStep> steps_;
   std::vector<int> outputs_;
-  int inputs_;
+  std::vector<Shape> inputs_;
   Shape shape_;
   std::string name_;
   std::vector<BoundStep> bound_;
@@ -222,8 +227,8 @@ class FusedOp final : public Op {
 }  // namespace
 
 std::shared_ptr<const Op> fused_op(std::vector<FusedStep> steps, std::vector<int> outputs,
-                                   int inputs, const Shape& shape) {
-  return std::make_shared<FusedOp>(std::move(steps), std::move(outputs), inputs, shape);
+                                   std::vector<Shape> inputs, const Shape& shape) {
+  return std::make_shared<FusedOp>(std::move(steps), std::move(outputs), std::move(inputs), shape);
 }
 
 }  // namespace snug

@@ -15,9 +15,9 @@ struct FusedStep {
   std::vector<int> operands;
 };
 
-// All steps have the result shape `shape`, which may be symbolic; `outputs` are the steps whose
-// results leave the node.
+// All steps have the result shape `shape`, which may be symbolic, as may the inputs'; `outputs` are
+// the steps whose results leave the node.
 std::shared_ptr<const Op> fused_op(std::vector<FusedStep> steps, std::vector<int> outputs,
-                                   int inputs, const Shape& shape);
+                                   std::vector<Shape> inputs, const Shape& shape);
 
 }  // namespace snug

@@ -106,6 +106,7 @@ class Instantiator {
     if (stage.parts > 1 && rest != 0) {
       item.rest = make_kernel(node, rest, target);
       SNUG_CHECK(item.rest->prepared_bytes() <= item.kernel->prepared_bytes(), "{}", node.label());
+      SNUG_CHECK(item.rest->accumulates() == item.kernel->accumulates(), "{}", node.label());
     }
     item.sums = stage.parts > 1 && node.rows() == Rows::sum;
     return item;

@@ -32,22 +32,34 @@ bool Shape::is_symbolic() const {
   return std::ranges::any_of(extents(), [](Extent extent) { return extent.times_rows; });
 }
 
+namespace {
+
+int64_t product(int64_t a, int64_t b, const Shape& shape) {
+  int64_t result;
+  // Bytes are counted in int64_t too: 8 to an element at most.
+  if (__builtin_mul_overflow(a, b, &result) || result > INT64_MAX / 8)
+    throw ShapeError("the shape {} has more elements than can be counted", shape.text());
+  return result;
+}
+
+}  // namespace
+
 int64_t Shape::size() const {
   int64_t size = 1;
-  for (int axis = 0; axis < rank_; ++axis) size *= (*this)[axis];
+  for (int axis = 0; axis < rank_; ++axis) size = product(size, (*this)[axis], *this);
   return size;
 }
 
 int64_t Shape::size_per_row() const {
   int64_t size = 1;
-  for (const Extent extent : extents()) size *= extent.count;
+  for (const Extent extent : extents()) size = product(size, extent.count, *this);
   return size;
 }
 
 Shape Shape::at(int64_t rows) const {
   Shape concrete;
   for (const Extent extent : extents()) {
-    concrete.push_back(extent.times_rows ? Extent(extent.count * rows) : extent);
+    concrete.push_back(extent.times_rows ? Extent(product(extent.count, rows, *this)) : extent);
   }
   return concrete;
 }
@@ -74,16 +86,20 @@ Shape Shape::part(int first, int last) const {
   return shape;
 }
 
+namespace {
+
+std::string extent_text(Extent extent) {
+  if (!extent.times_rows) return std::to_string(extent.count);
+  return extent.count == 1 ? "rows" : "rows*" + std::to_string(extent.count);
+}
+
+}  // namespace
+
 std::string Shape::text() const {
   std::string result = "[";
   for (int axis = 0; axis < rank_; ++axis) {
-    const Extent extent = extents_[axis];
     if (axis > 0) result += ", ";
-    if (!extent.times_rows) {
-      result += std::to_string(extent.count);
-    } else {
-      result += extent.count == 1 ? "rows" : "rows*" + std::to_string(extent.count);
-    }
+    result += extent_text(extents_[axis]);
   }
   return result + "]";
 }
@@ -111,8 +127,7 @@ Shape broadcast(const Shape& a, const Shape& b, std::string_view where) {
       throw ShapeError(
           "{}: the shapes {} and {} do not broadcast: axis {} is {} and {}; they must be equal or "
           "1",
-          where, a.text(), b.text(), axis, ea.times_rows ? "rows" : std::to_string(ea.count),
-          eb.times_rows ? "rows" : std::to_string(eb.count));
+          where, a.text(), b.text(), axis, extent_text(ea), extent_text(eb));
     }
     result.push_back(ea == Extent(1) ? eb : ea);
   }

@@ -43,6 +43,13 @@ TEST(Shape, RefusesAnAxisThatIsNotThere) {
   EXPECT_THROW(normalised_axis(3, 3, "sum"), ShapeError);
 }
 
+TEST(Shape, RefusesMoreElementsThanCanBeCounted) {
+  const int64_t large = int64_t{1} << 31;
+  EXPECT_THROW((void)Shape({large, large}).size(), ShapeError);
+  EXPECT_THROW((void)Shape({kRows, large, large}).size_per_row(), ShapeError);
+  EXPECT_THROW((void)Shape({Extent(large, true)}).at(int64_t{1} << 40), ShapeError);
+}
+
 TEST(Shape, RefusesANinthAxis) {
   Shape shape;
   for (int i = 0; i < 8; ++i) shape.push_back(1);

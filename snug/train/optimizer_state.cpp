@@ -83,6 +83,10 @@ void OptimizerState::apply_gradients(const Values& gradients, const Variables& v
 void OptimizerState::finalize() const {
   std::vector<Tensor> averages, weights;
   for (size_t i = 0; i < inside_->slots.size(); ++i) {
+    // Before the first update the averages are zeros.
+    if (inside_->roles[i].role == Slot::Role::iterations &&
+        inside_->slots[i]->tensor().as<int64_t>()[0] == 0)
+      return;
     if (inside_->roles[i].role != Slot::Role::average) continue;
     averages.push_back(inside_->slots[i]->tensor());
     weights.push_back(inside_->trained[inside_->roles[i].weight]->tensor());

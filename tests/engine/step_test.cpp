@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
+#include <string>
 
 #include "snug/autodiff/gradients.h"
 #include "snug/exec/program.h"
@@ -52,7 +54,7 @@ void build_mlp(StepBuilder& step) {
 
 void build_cnn(StepBuilder& step) {
   Value x = step.graph.input("x", {DType::float32, {kRows, 20, 20, 3}});
-  x = ops::max_pool2d(ops::relu(step.conv(x, 16)), {});
+  x = ops::max_pool2d(ops::relu(step.conv(x, 16)), {.alone = true});
   x = ops::max_pool2d(ops::relu(step.conv(x, 32)), {});
   const Value mean = step.graph.variable("mean", {DType::float32, {32}});
   const Value variance = step.graph.variable("variance", {DType::float32, {32}});
@@ -62,12 +64,22 @@ void build_cnn(StepBuilder& step) {
   step.finish(step.dense(x, 10));
 }
 
+// Convolutions that the library runs on every CPU, deep enough to recompute some.
+void build_deep(StepBuilder& step) {
+  Value x = step.graph.input("x", {DType::float32, {kRows, 12, 12, 16}});
+  for (int i = 0; i < 8; ++i)
+    x = ops::tanh(ops::conv2d(x, step.weight({1, 1, 16, 16}), {.bias = step.weight({16})}));
+  step.finish(step.dense(ops::reshape(x, {kRows, 12 * 12 * 16}), 10));
+}
+
 // A bound program that runs on fixed data.
 class BoundStep {
  public:
-  BoundStep(const StepBuilder& step, int64_t rows, int threads)
+  BoundStep(const StepBuilder& step, int64_t rows, int threads, int64_t budget_bytes = kUnlimited,
+            bool parts = true)
       : fused_(fuse(step.graph, {step.loss})),
-        program_(make_program(*fused_, {loss_in(step)}, rows, {.threads = threads})),
+        program_(make_program(*fused_, {loss_in(step)}, rows, {.threads = threads}, budget_bytes,
+                              {.partition = {.parts = parts}})),
         memory_(*fused_, rows, 11),
         arena_(program_.arena_bytes()),
         loss_(loss_in(step)) {
@@ -150,6 +162,52 @@ TEST(Step, AllocatesNothing) {
       }
     }
   }
+}
+
+// A node of the library that runs twice in a step is compiled once.
+TEST(Step, GivesTheSameBitsWithConvolutionsRecomputed) {
+  StepBuilder step;
+  build_deep(step);
+  BoundStep plain(step, kBatch, 1, kUnlimited, /*parts=*/false);
+  const float loss = plain.run(0);
+  int again = 0;
+  for (double share = 0.9; share > 0; share -= 0.05) {
+    const auto budget =
+        static_cast<int64_t>(share * static_cast<double>(plain.program().arena_bytes()));
+    try {
+      BoundStep tight(step, kBatch, 1, budget, /*parts=*/false);
+      std::set<int> seen;
+      for (const PlanStep& planned : tight.program().plan().steps) {
+        const std::string& name = tight.program().problem().nodes[planned.node].name;
+        again += !seen.insert(planned.node).second && name.find("conv2d") != std::string::npos;
+      }
+      EXPECT_EQ(tight.run(0), loss);
+      EXPECT_EQ(tight.weights(), plain.weights());
+    } catch (const BudgetError&) {
+      break;
+    }
+  }
+  EXPECT_GT(again, 0);
+}
+
+TEST(Step, RefusesToRunInsideAParallelRegion) {
+  StepBuilder step;
+  build_mlp(step);
+  BoundStep two(step, kBatch, 2), one(step, kBatch, 1);
+  bool refused = false;
+#pragma omp parallel num_threads(2)
+  {
+#pragma omp single
+    {
+      one.run(0);
+      try {
+        two.run(0);
+      } catch (const Error& error) {
+        refused = std::string(error.what()).find("inside a parallel region") != std::string::npos;
+      }
+    }
+  }
+  EXPECT_TRUE(refused);
 }
 
 TEST(Step, GivesTheSameBitsAgain) {

@@ -1,0 +1,11 @@
+// What other ops ask about element-wise functions of one value.
+#pragma once
+
+#include "snug/graph/op.h"
+
+namespace snug::ops {
+
+// max(x, 0), without a slope, a threshold or a bound.
+bool is_relu(const Op& op);
+
+}  // namespace snug::ops

@@ -1,0 +1,76 @@
+// Fused chains whose inputs broadcast in every direction: the rows come from the right input.
+
+#include "snug/plan/fuse.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "snug/exec/program.h"
+#include "snug/ops/ops.h"
+#include "snug/tensor/arena.h"
+#include "tests/engine/random_graph.h"
+
+namespace snug {
+namespace {
+
+using testing::StepMemory;
+
+std::vector<float> result_of(const Graph& graph, Value result, int64_t rows) {
+  Graph& same = const_cast<Graph&>(graph);
+  const Value value(same, result.id());
+  Program program = make_program(graph, {value}, rows, {});
+  StepMemory memory(graph, rows, 5);
+  Arena arena(program.arena_bytes() + 64);
+  program.bind(arena.data(), memory.outside);
+  for (const int input : graph.of_source(Graph::Source::input)) {
+    const Tensor slot = program.tensor(Value(same, input));
+    std::memcpy(slot.data, memory.blocks[input].data(), slot.bytes());
+  }
+  program.run({}, Program::Mode::checked);
+  const auto elements = program.tensor(value).as<float>();
+  return {elements.begin(), elements.end()};
+}
+
+// At two numbers of rows: one of them is the extent that does not count rows.
+void expect_same_fused(const std::function<Value(Graph&)>& build) {
+  Graph graph;
+  const Value result = build(graph);
+  const std::unique_ptr<Graph> fused = fuse(graph, {result});
+  EXPECT_EQ(fused->nodes().size(), 1u);
+  for (const int64_t rows : {1, 7}) {
+    EXPECT_EQ(result_of(graph, result, rows), result_of(*fused, result, rows)) << rows;
+  }
+}
+
+TEST(Fuse, AVariableOfOneRowIsNoRow) {
+  expect_same_fused([](Graph& graph) {
+    const Value p = graph.variable("p", {DType::float32, {1, 5}});
+    const Value x = graph.input("x", {DType::float32, {kRows, 5}});
+    return ops::relu(ops::add(p, x));
+  });
+}
+
+TEST(Fuse, NoInputNeedHaveTheResultsShape) {
+  expect_same_fused([](Graph& graph) {
+    const Value a = graph.input("a", {DType::float32, {kRows, 8, 1}});
+    const Value b = graph.input("b", {DType::float32, {kRows, 1, 8}});
+    return ops::square(ops::subtract(a, b));
+  });
+  expect_same_fused([](Graph& graph) {
+    const Value x = graph.input("x", {DType::float32, {kRows, 1}});
+    const Value w = graph.variable("w", {DType::float32, {8}});
+    return ops::relu(ops::multiply(x, w));
+  });
+}
+
+TEST(Fuse, RowsMayStandInside) {
+  expect_same_fused([](Graph& graph) {
+    const Value x = graph.input("x", {DType::float32, {4, kRows}});
+    return ops::relu(ops::tanh(x));
+  });
+}
+
+}  // namespace
+}  // namespace snug
