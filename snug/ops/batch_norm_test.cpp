@@ -94,7 +94,8 @@ TEST(BatchNorm, ByMovingAverages) {
                   },
               .result = shape,
               .low = 0.3,
-              .high = 3});
+              .high = 3,
+              .constants = {1, 2}});
     check_op(
         {.inputs = {floats(shape), channel, channel},
          .build =
@@ -105,7 +106,8 @@ TEST(BatchNorm, ByMovingAverages) {
              },
          .result = shape,
          .low = 0.3,
-         .high = 3});
+         .high = 3,
+         .constants = {1, 2}});
   }
 }
 

@@ -26,6 +26,8 @@ struct OpCase {
   double tolerance = 2e-6;           // Of the result, relative to its largest element.
   double gradient_tolerance = 1e-4;  // Likewise; the central differences of the reference limit it.
   bool has_gradient = true;
+  std::vector<size_t> constants =
+      {};  // Inputs that the op gives no gradient although it reads them.
   // A NaN or inf in an input may give an all-finite result (max of a window, where, comparisons
   // ...): the exceptions that docs/architecture.md lists.
   bool may_hide_nan = false;
