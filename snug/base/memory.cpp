@@ -1,5 +1,7 @@
 #include "snug/base/memory.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 
 #include "snug/base/cgroup.h"
@@ -30,6 +32,18 @@ void add_rlimit(AvailableMemory& memory, const fs::path& root, std::string_view 
 
 int64_t resident_bytes() { return own_status("VmRSS:"); }
 int64_t peak_resident_bytes() { return own_status("VmHWM:"); }
+
+int64_t kernel_bytes() {
+  // A thread's stack in the kernel, and its other structures; measured as what a cgroup charges.
+  constexpr int64_t kOfThread = 48 << 10, kOfProcess = 512 << 10;
+  return own_status("VmPTE:") + own_status("Threads:") * kOfThread + kOfProcess;
+}
+
+void use_small_pages() {
+  constexpr int kSetThpDisable = 41;           // PR_SET_THP_DISABLE
+  constexpr unsigned long kExceptAdvised = 2;  // PR_THP_DISABLE_EXCEPT_ADVISED
+  prctl(kSetThpDisable, 1UL, kExceptAdvised, 0UL, 0UL);
+}
 
 AvailableMemory available_memory(const fs::path& root) {
   const auto meminfo = lines_of(root / "proc/meminfo");

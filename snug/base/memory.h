@@ -12,6 +12,15 @@ namespace snug {
 int64_t resident_bytes();
 int64_t peak_resident_bytes();
 
+// What the kernel keeps for this process and a memory cgroup charges beside its pages: page tables,
+// stacks of its threads, and what it knows of files and mappings.
+int64_t kernel_bytes();
+
+// Keeps heap and stacks out of transparent huge pages, so that they are resident as far as they are
+// used, also where the machine says `always`; what asks for huge pages (the arena) has them still.
+// For a program that owns its process. Does nothing where the system cannot (before Linux 6.18).
+void use_small_pages();
+
 // One limit that the process stands under.
 struct MemoryLimit {
   std::string name;  // "cgroup /sys/fs/cgroup/a/memory.max", "RLIMIT_AS", "MemAvailable"

@@ -9,12 +9,10 @@
 #include "snug/base/bytes.h"
 #include "snug/base/memory.h"
 #include "snug/cli/command.h"
-#include "snug/cli/refusal.h"
 #include "snug/cli/run_directory.h"
 #include "snug/cli/run_watch.h"
 #include "snug/cli/session.h"
 #include "snug/cli/versions.h"
-#include "snug/train/fit.h"
 #include "snug/train/progress.h"
 
 namespace snug::cli {
@@ -26,16 +24,6 @@ using Json = nlohmann::ordered_json;
 void choose_progress(Session& session, bool json) {
   if (session.run.section("fit")->find("verbose") != nullptr) return;
   session.fit.verbose = ::isatty(json ? STDERR_FILENO : STDOUT_FILENO) != 0 ? 1 : 2;
-}
-
-std::unique_ptr<FitRun> make_fit(Session& session) {
-  try {
-    return placed(session.run.file, [&] {
-      return std::make_unique<FitRun>(session.model, session.data, session.fit);
-    });
-  } catch (const BudgetError& error) {
-    throw refusal(session, error);
-  }
 }
 
 Json summary_of(const Session& session, const FitPlan& plan, const RunWatch& watch, int exit) {
@@ -96,6 +84,12 @@ int fit_command(const Arguments& arguments) {
   const RunDirectory directory(arguments.runs, session.run.name);
   directory.write("run.yaml", resolved_text(session.run, session.fit, plan.budget_bytes));
   directory.write("report.txt", plan.text());
+  if (!arguments.json) {
+    fmt::print("Plan:   {} of the budget of {}, by kind and by value in {}/report.txt\n",
+               bytes_text(plan.total_bytes()), bytes_text(plan.budget_bytes),
+               directory.path().string());
+    std::fflush(stdout);
+  }
   catch_signals();
   try {
     placed(session.run.file, [&] { fit->run(); });

@@ -7,6 +7,7 @@
 
 #include "snug/base/error.h"
 #include "snug/base/log.h"
+#include "snug/base/memory.h"
 #include "snug/cli/arguments.h"
 
 namespace snug::cli {
@@ -86,6 +87,7 @@ int run(std::span<const std::string> words) {
 }  // namespace snug::cli
 
 int main(int argc, char** argv) {
+  snug::use_small_pages();
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   return snug::cli::run(words);
 }

@@ -11,7 +11,7 @@
 namespace snug::cli {
 namespace {
 
-constexpr std::array<std::string_view, 2> kOfEveryLayer = {"name", "trainable"};
+constexpr std::array<std::string_view, 3> kOfEveryLayer = {"name", "trainable", "dtype"};
 constexpr std::string_view kLayerForms =
     "a layer: its name, or its name with its settings (dense: {units: 64, activation: relu})";
 
@@ -46,6 +46,14 @@ Layer input_layer(const NamedSettings& named) {
   return Input(Shape(extents));
 }
 
+void check_dtype(const YamlValue& dtype, std::string_view layer) {
+  if (dtype.as_text() == "float32") return;
+  dtype.fail(
+      "{} is to have the dtype {}, but layers are float32: weights of fewer bits lose small "
+      "updates; leave dtype out",
+      layer, dtype.as_text());
+}
+
 Layer read_layer(const NamedSettings& named) {
   const LayerEntry entry = placed(named.where, [&] { return find_layer(named.name); });
   Layer layer = entry.make();
@@ -56,6 +64,7 @@ Layer read_layer(const NamedSettings& named) {
   if (const YamlValue* trainable = named.settings->find("trainable")) {
     layer->trainable = trainable->as_bool();
   }
+  if (const YamlValue* dtype = named.settings->find("dtype")) check_dtype(*dtype, named.name);
   return layer;
 }
 

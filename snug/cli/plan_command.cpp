@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "snug/base/bytes.h"
+#include "snug/base/memory.h"
 #include "snug/cli/command.h"
-#include "snug/cli/refusal.h"
 #include "snug/cli/session.h"
-#include "snug/train/fit.h"
+#include "snug/train/refusal.h"
 
 namespace snug::cli {
 namespace {
@@ -14,38 +14,71 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const FitPlan& plan) {
-  return {{"batch_size", plan.batch_size},      {"total_bytes", plan.total_bytes()},
-          {"budget_bytes", plan.budget_bytes},  {"weight_bytes", plan.weight_bytes},
-          {"optimizer_bytes", plan.slot_bytes}, {"metric_bytes", plan.metric_bytes},
-          {"arena_bytes", plan.arena_bytes},    {"process_bytes", plan.process_bytes},
-          {"reserve_bytes", plan.reserve_bytes}};
+  return {{"batch_size", plan.batch_size},         {"total_bytes", plan.total_bytes()},
+          {"budget_bytes", plan.budget_bytes},     {"weight_bytes", plan.weight_bytes},
+          {"optimizer_bytes", plan.slot_bytes},    {"metric_bytes", plan.metric_bytes},
+          {"arena_bytes", plan.arena_bytes},       {"process_bytes", plan.process_bytes},
+          {"reserve_bytes", plan.reserve_bytes},   {"source_bytes", plan.source_bytes},
+          {"callback_bytes", plan.callback_bytes}, {"kernel_bytes", plan.kernel_bytes},
+          {"measured", plan.is_measured}};
+}
+
+// Goes as far as a fit does before its first step, so that what it says was measured; only for
+// another machine, which has more memory than this one, it stays an estimate.
+FitPlan measured_plan(Session& session) {
+  FitPlan plan = plan_of(session);
+  const int64_t here = plan.process_bytes + available_memory().default_budget_bytes();
+  if (plan.needed_bytes() > here) return plan;
+  plan = {};  // Its programs go before the others come.
+  return make_fit(session)->plan();
 }
 
 int print_one(Session& session, const Arguments& arguments) {
-  const PlanOptions options = session.plan_options();
-  const std::optional<FitPlan> plan = [&]() -> std::optional<FitPlan> {
-    try {
-      return placed(session.run.file, [&] { return session.model.plan(options); });
-    } catch (const BudgetError& error) {
-      throw refusal(session, error);
-    }
-  }();
+  const FitPlan plan = measured_plan(session);
   if (arguments.json) {
     Json json = {{"command", arguments.command}, {"exit", 0}};
-    json.update(json_of(*plan));
+    json.update(json_of(plan));
     fmt::print("{}\n", json.dump());
   } else {
-    fmt::print("{}", plan->text());
+    fmt::print("{}", plan.text());
     fmt::print("\nIt fits. Next: snug fit {}\n", arguments.run_file);
   }
   return 0;
 }
 
+// Plans the fit of a session with other batches, as often as it is asked to.
+class BatchTrials {
+ public:
+  explicit BatchTrials(Session& session)
+      : session_(session),
+        budget_(fit_budget(session.model, session.data, session.fit)),
+        options_(session.fit) {
+    measure_kernels(session.model, session.data, session.fit, budget_);
+  }
+
+  int64_t budget_bytes() const { return budget_.bytes; }
+  std::optional<FitPlan> within_budget(int64_t batch_size) {
+    options_.batch_size = batch_size;
+    return plan_if_it_fits(session_.model, session_.model.compiled(), session_.data, options_,
+                           budget_);
+  }
+  FitPlan without_budget(int64_t batch_size) {
+    options_.batch_size = batch_size;
+    return plan_fit(session_.model, session_.model.compiled(), session_.data, options_,
+                    without_limit(budget_))
+        .plan;
+  }
+
+ private:
+  Session& session_;
+  Budget budget_;
+  FitOptions options_;
+};
+
 // The largest batch that fits, between one that does (0: none is known) and the rows there are.
-int64_t largest_batch(Session& session, PlanOptions options, int64_t fits, int64_t rows) {
+int64_t largest_batch(BatchTrials& trials, int64_t fits, int64_t rows) {
   const auto tried = [&](int64_t batch_size) {
-    options.batch_size = batch_size;
-    return plan_if_it_fits(session.model, options).has_value();
+    return trials.within_budget(batch_size).has_value();
   };
   int64_t fails = rows + 1;
   for (int64_t batch = std::max<int64_t>(1, 2 * fits); batch <= rows; batch *= 2) {
@@ -63,30 +96,28 @@ int64_t largest_batch(Session& session, PlanOptions options, int64_t fits, int64
 }
 
 int print_list(Session& session, const Arguments& arguments) {
-  PlanOptions options = session.plan_options();
-  options.memory = make_budget(options.memory, /*whole_process=*/true).bytes;
+  BatchTrials trials(session);
   const int64_t rows = session.data->rows().value_or(int64_t{1} << 20);
   Json lines = Json::array();
   int64_t largest = 0;
   if (!arguments.json)
-    fmt::print("batch size        memory  fits {}\n", bytes_text(options.memory));
+    fmt::print("batch size        memory  fits {}\n", bytes_text(trials.budget_bytes()));
   for (const int64_t batch_size : arguments.batch_sizes) {
-    options.batch_size = batch_size;
-    const std::optional<FitPlan> plan = plan_if_it_fits(session.model, options);
-    const FitPlan shown = plan ? *plan : plan_without_limit(session.model, options);
+    const std::optional<FitPlan> plan = trials.within_budget(batch_size);
+    const FitPlan shown = plan ? *plan : trials.without_budget(batch_size);
     if (plan && batch_size <= rows) largest = std::max(largest, batch_size);
     Json line = json_of(shown);
     line["fits"] = plan.has_value();
     lines.push_back(line);
     if (arguments.json) continue;
-    fmt::print("{:>10}  {:>12}  {}\n", batch_size, bytes_text(shown.total_bytes()),
-               plan ? "yes" : "no; the largest part is " + largest_part(shown));
+    fmt::print("{:>10}  {:>12}  {}\n", batch_size, bytes_text(shown.needed_bytes()),
+               plan ? "yes" : "no; the largest part is " + shown.largest_part());
   }
-  largest = largest_batch(session, options, largest, rows);
+  largest = largest_batch(trials, largest, rows);
   if (arguments.json) {
     const Json json = {{"command", "plan"},
                        {"exit", 0},
-                       {"budget_bytes", options.memory},
+                       {"budget_bytes", trials.budget_bytes()},
                        {"plans", lines},
                        {"largest_batch_size", largest}};
     fmt::print("{}\n", json.dump());

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "snug/train/fit.h"
+#include "snug/train/refusal.h"
 
 namespace snug::cli {
 namespace {
@@ -25,15 +25,27 @@ void check_targets(const Session& session) {
   }
 }
 
+// In the words of the command line.
+template <typename Plan>
+auto refusing(const Session& session, const Plan& plan) {
+  try {
+    return placed(session.run.file, plan);
+  } catch (const FitRefused& error) {
+    const RefusalWords words{
+        .memory = "--memory ", .batch_size = "--batch-size ", .sgd = "fit.optimizer=sgd"};
+    throw BudgetError("{}: {}", place_of(session.run, "memory"), error.refusal().text(words));
+  }
+}
+
 }  // namespace
 
-PlanOptions Session::plan_options() const {
-  const int64_t batch_size = fit.batch_size.value_or(32);
-  return {.batch_size = std::min(batch_size, data->rows().value_or(batch_size)),
-          .memory = fit.memory,
-          .whole_process = true,
-          .threads = fit.threads,
-          .target_rows = target_rows(*data)};
+std::unique_ptr<FitRun> make_fit(Session& session) {
+  return refusing(
+      session, [&] { return std::make_unique<FitRun>(session.model, session.data, session.fit); });
+}
+
+FitPlan plan_of(Session& session) {
+  return refusing(session, [&] { return session.model.plan(session.data, session.fit); });
 }
 
 Session open_session(const Arguments& arguments) {

@@ -1,8 +1,11 @@
 // What fit and plan have in common: a run file made into a compiled model with its data.
 #pragma once
 
+#include <memory>
+
 #include "snug/cli/command.h"
 #include "snug/cli/run_file.h"
+#include "snug/train/fit.h"
 
 namespace snug::cli {
 
@@ -11,12 +14,15 @@ struct Session {
   FitOptions fit;  // With the validation data.
   SourcePtr data;
   Sequential model;  // Compiled.
-
-  // What Model::plan is to be asked: the batch of this run, and the targets of its data.
-  PlanOptions plan_options() const;
 };
 
 // Throws Error for whatever is wrong in the run file, or between the model, the loss and the data.
 Session open_session(const Arguments& arguments);
+
+// The fit of a session, bound and measured. Throws BudgetError in the words of the command line:
+// what is largest, the least budget that works, and changes that would fit.
+std::unique_ptr<FitRun> make_fit(Session& session);
+// Only planned.
+FitPlan plan_of(Session& session);
 
 }  // namespace snug::cli

@@ -34,11 +34,11 @@ void Program::bind(std::byte* arena, const std::vector<void*>& outside) {
   }
   for (int step = 0; step < static_cast<int>(plan_.steps.size()); ++step)
     bind_node(step, arena, outside);
-  compile_kernels();
+  compile();
 }
 
 // Once each, however often the plan runs a node.
-void Program::compile_kernels() {
+void Program::compile() {
   if (compiled_) return;
   for (Item& item : instance_.items) {
     if (item.what != Item::What::run) continue;

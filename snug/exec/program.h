@@ -43,6 +43,8 @@ class Program {
   const Plan& plan() const { return plan_; }
   const Problem& problem() const { return instance_.problem; }
 
+  // Compiles the kernels, once; bind() does it where it was not done.
+  void compile();
   // Compiles the kernels and binds them to an arena of arena_bytes() and to the memory of each
   // variable and borrowed input (indexed by the graph's value number; null elsewhere). May be
   // called again with other memory.
@@ -74,7 +76,6 @@ class Program {
   struct BoundStage;
 
   void find_addresses();
-  void compile_kernels();
   void bind_node(int step, std::byte* arena, const std::vector<void*>& outside);
   void run_stages(bool commits, const StepInfo& step, Mode mode);
   void run_stage(const BoundStage& stage, const StepInfo& step);

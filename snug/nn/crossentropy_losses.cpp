@@ -69,6 +69,7 @@ class CategoricalCrossentropyLoss final : public CrossentropyLoss {
     name = "categorical_crossentropy";
   }
   std::string_view class_name() const override { return "CategoricalCrossentropy"; }
+  TargetRule target_rule() const override { return {.is_distribution = true}; }
   void settings(SettingVisitor& visitor) override {
     CrossentropyLoss::settings(visitor);
     visitor.visit("axis", axis_);
@@ -101,6 +102,8 @@ class SparseCategoricalCrossentropyLoss final : public LossDefinition {
   Type target_type(const Type& predictions, const Shape& target_row) const override {
     return label_targets(predictions, target_row, name);
   }
+
+  TargetRule target_rule() const override { return {.ignored_label = ignore_class_}; }
 
   // Labels that are ignored become class 0, which is always there.
   Value values(Tracer& tracer, Value labels, Value predictions) const override {

@@ -87,9 +87,7 @@ const LayerEntry& find_layer(std::string_view name) {
   for (const LayerEntry& entry : kLayers) {
     if (same_word(name, entry.class_name)) return entry;
   }
-  const std::string_view nearest = nearest_word(name, kNames);
-  throw Error("there is no layer \"{}\"; did you mean \"{}\" (\"{}\")?", name, snake_case(nearest),
-              nearest);
+  throw Error("there is no layer \"{}\"; did you mean \"{}\"?", name, nearest_class(name, kNames));
 }
 
 }  // namespace snug

@@ -11,12 +11,20 @@
 
 namespace snug {
 
+// What the rows of targets must be like, beside their type.
+struct TargetRule {
+  std::optional<int64_t> ignored_label;  // Stands for "none", whatever its value.
+  bool is_distribution = false;          // A row is one: it adds up to 1.
+};
+
 class LossDefinition : public Configurable {
  public:
   // The type that targets must have beside predictions of this type, given the shape that the
   // user's targets have without rows (Keras's rank fix: [] goes with [1] and back). Throws Error
   // where they do not fit, naming both: targets are never broadcast against predictions.
   virtual Type target_type(const Type& predictions, const Shape& target_row) const = 0;
+
+  virtual TargetRule target_rule() const { return {}; }
 
   // One loss for each row and each further axis but the last: [rows, ...]. Where the tracer knows
   // the logits of softmax or sigmoid predictions, they are used, as Keras on TensorFlow does.

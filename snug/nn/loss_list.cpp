@@ -5,6 +5,7 @@
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
 #include "snug/nn/metrics.h"
+#include "snug/nn/network.h"
 
 namespace snug {
 namespace {
@@ -118,7 +119,8 @@ Pointer by_word(const Entries& entries, std::string_view word, std::string_view 
   std::vector<std::string_view> words = classes(entries);
   for (const ShortForm& form : kShortForms) words.push_back(form.word);
   words.push_back(more);
-  throw Error("there is no {} \"{}\"; did you mean \"{}\"?", what, word, nearest_word(word, words));
+  throw Error("there is no {} \"{}\"; did you mean \"{}\"?", what, word,
+              nearest_class(word, words));
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST(Loss, ByWord) {
   };
   for (const auto& [word, class_name] : words) EXPECT_EQ(Loss(word)->class_name(), class_name);
   EXPECT_EQ(error_of([] { Loss("binary_crosentropy"); }),
-            "there is no loss \"binary_crosentropy\"; did you mean \"BinaryCrossentropy\"?");
+            "there is no loss \"binary_crosentropy\"; did you mean \"binary_crossentropy\"?");
   EXPECT_EQ(error_of([] { make_loss("msr"); }), "there is no loss \"msr\"; did you mean \"mse\"?");
 }
 

@@ -1,11 +1,13 @@
 #include "snug/nn/network.h"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <regex>
 #include <set>
 
 #include "snug/base/error.h"
+#include "snug/base/nearest_word.h"
 
 namespace snug {
 
@@ -284,6 +286,13 @@ std::string snake_case(std::string_view class_name) {
   name = std::regex_replace(name, border, "$1_$2");
   for (char& c : name) c = static_cast<char>(std::tolower(c));
   return name;
+}
+
+std::string nearest_class(std::string_view word, std::span<const std::string_view> class_names) {
+  const std::string_view nearest = nearest_word(word, class_names);
+  const bool has_capitals =
+      std::ranges::any_of(word, [](unsigned char c) { return std::isupper(c) != 0; });
+  return has_capitals ? std::string(nearest) : snake_case(nearest);
 }
 
 }  // namespace snug

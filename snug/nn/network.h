@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -99,5 +100,9 @@ class Network : public LayerDefinition {
 
 // Keras's automatic name for a class: "Conv2DTranspose" -> "conv2d_transpose".
 std::string snake_case(std::string_view class_name);
+
+// Which class the user most likely meant, spelled as the user spells: "max_pooling2d" where `word`
+// has no capitals, else "MaxPooling2D".
+std::string nearest_class(std::string_view word, std::span<const std::string_view> class_names);
 
 }  // namespace snug

@@ -29,8 +29,16 @@ size_t allocation_bytes(const Variables& variables) {
   return bytes;
 }
 
+size_t state_bytes(const Variables& variables) {
+  size_t bytes = 0;
+  for (const VariablePtr& variable : variables) bytes += aligned(variable->type().bytes());
+  return bytes;
+}
+
 void allocate(const Variables& variables, uint64_t seed) {
   const auto block = std::make_shared<Arena>(allocation_bytes(variables));
+  // Zeros too: what the first update writes must not be the first to need a page.
+  block->touch();
   size_t offset = 0;
   for (const VariablePtr& variable : variables) {
     if (variable->has_values()) continue;

@@ -47,9 +47,11 @@ using VariablePtr = std::shared_ptr<Variable>;
 using Variables = std::vector<VariablePtr>;
 
 // Gives every variable that has no values its place in one new block, in order, and its first
-// values.
+// values. Every page is resident afterwards.
 void allocate(const Variables& variables, uint64_t seed);
 // The bytes that such a block takes, places aligned.
 size_t allocation_bytes(const Variables& variables);
+// The same for all of them, whether they have values or not.
+size_t state_bytes(const Variables& variables);
 
 }  // namespace snug

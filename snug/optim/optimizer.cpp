@@ -1,9 +1,11 @@
 #include "snug/optim/optimizer.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "snug/base/error.h"
+#include "snug/base/nearest_word.h"
 
 namespace snug {
 
@@ -19,10 +21,10 @@ Optimizer make_optimizer(std::string_view name) {
   if (word == "nadam") return Nadam();
   if (word == "rmsprop") return RMSprop();
   if (word == "sgd") return SGD();
-  throw Error(
-      "there is no optimizer \"{}\"; take adadelta, adagrad, adam, adamax, adamw, lion, "
-      "nadam, rmsprop or sgd",
-      name);
+  constexpr std::array<std::string_view, 9> words = {
+      "adam", "adamw", "adamax", "adadelta", "adagrad", "lion", "nadam", "rmsprop", "sgd"};
+  throw Error("there is no optimizer \"{}\"; did you mean \"{}\"? There are {}", name,
+              nearest_word(name, words), fmt::join(words, ", "));
 }
 
 Optimizer::Optimizer(const char* name) : Optimizer(make_optimizer(name)) {}

@@ -21,8 +21,8 @@ TEST(Optimizer, GoesByKerasNames) {
   EXPECT_EQ(short_form->common().weight_decay, 0.004);
   EXPECT_EQ(short_form->common().name, "adam_w");
   EXPECT_EQ(error_of([] { make_optimizer("adm"); }),
-            "there is no optimizer \"adm\"; take adadelta, adagrad, adam, adamax, adamw, lion, "
-            "nadam, rmsprop or sgd");
+            "there is no optimizer \"adm\"; did you mean \"adam\"? There are adam, adamw, adamax, "
+            "adadelta, adagrad, lion, nadam, rmsprop, sgd");
 }
 
 TEST(Optimizer, TakesOptions) {

@@ -4,6 +4,7 @@
 
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
+#include "snug/nn/network.h"
 #include "snug/train/callback_definitions.h"
 
 namespace snug {
@@ -29,8 +30,8 @@ std::shared_ptr<CallbackDefinition> make_callback(std::string_view name) {
     if (same_word(entry.class_name, name)) return entry.make();
     names.push_back(entry.class_name);
   }
-  throw Error("callbacks: there is no \"{}\"; there are {}; did you mean {}?", name,
-              fmt::join(names, ", "), nearest_word(name, names));
+  throw Error("there is no callback \"{}\"; did you mean \"{}\"?", name,
+              nearest_class(name, names));
 }
 
 }  // namespace snug

@@ -21,6 +21,7 @@ class Compiled {
   // Throws Error when losses, weights and metrics do not fit the network's outputs in number.
   Compiled(const Network& network, CompileOptions options);
 
+  const CompileOptions& options() const { return options_; }
   const Optimizer& optimizer() const { return options_.optimizer; }
   // Slots and count of the updates, from the first training step on; compile again to reset them.
   const OptimizerState& optimizer_state() const { return optimizer_state_; }

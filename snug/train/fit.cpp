@@ -1,186 +1,19 @@
 #include "snug/train/fit.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "snug/base/error.h"
 #include "snug/base/log.h"
-#include "snug/base/memory.h"
-#include "snug/base/threads.h"
 #include "snug/train/progress.h"
 
 namespace snug {
 
-Budget make_budget(int64_t memory, bool whole_process) {
-  Budget budget;
-  budget.resident_bytes = resident_bytes();
-  if (whole_process) budget.process_bytes = budget.resident_bytes;
-  // What a run adds beside its plan: pages of code that are touched for the first time, stacks,
-  // compiled kernels. A fit measures it before its first step.
-  budget.reserve_bytes = 4_MiB;
-  budget.bytes =
-      memory > 0 ? memory : budget.process_bytes + available_memory().default_budget_bytes();
-  return budget;
-}
-
 FitRun::FitRun(Model& model, const SourcePtr& data, const FitOptions& options)
     : model_(model), data_(data), options_(options), callbacks_(options.callbacks) {
-  check_options();
-  fit_network_to(model.network(), *data);
-  model.network().set_paths();
-  split_rows();
-  plan_steps();
-  bind();
+  start();
 }
 
 FitRun::~FitRun() = default;
-
-void FitRun::check_options() const {
-  if (options_.batch_size && *options_.batch_size < 1) {
-    throw Error("fit: batch_size is {}; it must be 1 or more", *options_.batch_size);
-  }
-  if (options_.validation_split < 0 || options_.validation_split >= 1) {
-    throw Error("fit: validation_split is {}; it must be from 0 up to, but not, 1",
-                options_.validation_split);
-  }
-  if (options_.epochs < 0 || options_.initial_epoch < 0) {
-    throw Error("fit: epochs is {} and initial_epoch {}; neither may be negative", options_.epochs,
-                options_.initial_epoch);
-  }
-  if (options_.steps_per_epoch && *options_.steps_per_epoch < 1) {
-    throw Error("fit: steps_per_epoch is {}; it must be 1 or more", *options_.steps_per_epoch);
-  }
-  if (options_.validation_freq.empty() || std::ranges::min(options_.validation_freq) < 1) {
-    throw Error("fit: validation_freq must be 1 or more");
-  }
-  const bool weighted = std::ranges::any_of(
-      data_->fields(), [](const Field& f) { return f.role == FieldRole::weight; });
-  if (weighted && !options_.class_weight.empty()) {
-    throw Error("fit: class_weight and sample weights were both given; give one of them");
-  }
-  if (data_->access() != Access::random && !options_.class_weight.empty()) {
-    throw Error(
-        "fit: class_weight is not supported for generators; let the generator give weights");
-  }
-}
-
-void FitRun::split_rows() {
-  const std::optional<int64_t> rows = data_->rows();
-  if (rows && *rows == 0) throw DataError("fit: the data has no rows");
-  training_rows_.count = rows;
-  if (options_.validation_split > 0 && !options_.validation_data) {
-    if (!rows || data_->access() != Access::random) {
-      throw Error(
-          "fit: validation_split needs rows that can be numbered; give validation_data for a "
-          "generator");
-    }
-    const auto at = static_cast<int64_t>(
-        std::floor(static_cast<double>(*rows) * (1 - options_.validation_split)));
-    if (at == 0 || at == *rows) {
-      throw Error(
-          "fit: validation_split {} leaves {} of {} rows for training; both sides need rows",
-          options_.validation_split, at, *rows);
-    }
-    training_rows_.count = at;
-  }
-  const int64_t steps = options_.steps_per_epoch.value_or(0);
-  batch_size_ = options_.batch_size.value_or(
-      steps > 0 && rows ? (*training_rows_.count + steps - 1) / steps : 32);
-  if (rows) batch_size_ = std::min(batch_size_, *training_rows_.count);
-}
-
-void FitRun::plan_steps() {
-  Compiled& compiled = model_.compiled();
-  const bool weighted =
-      !options_.class_weight.empty() || std::ranges::any_of(data_->fields(), [](const Field& f) {
-        return f.role == FieldRole::weight;
-      });
-  training_.emplace(data_,
-                    StagerOptions{.range = training_rows_,
-                                  .batch_size = batch_size_,
-                                  .shuffle = options_.shuffle && data_->access() == Access::random,
-                                  .seed = options_.seed,
-                                  .class_weight = options_.class_weight});
-  budget_ = make_budget(options_.memory, options_.whole_process);
-  const Budget& budget = budget_;
-  const Target target{.threads = options_.threads > 0 ? options_.threads : hardware_threads()};
-  int64_t held = 0;
-  for (const CallbackPtr& callback : callbacks_)
-    held += static_cast<int64_t>(callback->held_bytes(model_));
-  RunnerOptions runner{.target = target, .budget_bytes = budget.for_step() - held};
-  StepGraph step =
-      training_step(model_.network(), compiled, target_types(*data_, model_.network(), weighted));
-  runner.borrow_inputs = training_->can_borrow(step);
-  plan_ = {.batch_size = batch_size_,
-           .callback_bytes = held,
-           .process_bytes = budget.process_bytes,
-           .reserve_bytes = budget.reserve_bytes,
-           .budget_bytes = budget.bytes};
-  plan_.training = std::make_shared<Runner>(std::move(step), training_->batch_rows(), runner);
-
-  const bool splits = training_rows_.count != data_->rows();
-  if (options_.validation_data || splits) {
-    const SourcePtr source = options_.validation_data ? options_.validation_data : data_;
-    RowRange rows;
-    if (splits)
-      rows = {.first = *training_rows_.count, .count = *data_->rows() - *training_rows_.count};
-    const int64_t batch = options_.validation_batch_size.value_or(batch_size_);
-    const int64_t available = rows.count.value_or(source->rows().value_or(batch));
-    validation_.emplace(source,
-                        StagerOptions{.range = rows, .batch_size = std::min(batch, available)});
-    const bool has_weights = std::ranges::any_of(
-        source->fields(), [](const Field& f) { return f.role == FieldRole::weight; });
-    StepGraph check = evaluation_step(model_.network(), compiled,
-                                      target_types(*source, model_.network(), has_weights));
-    runner.borrow_inputs = validation_->can_borrow(check);
-    plan_.validation =
-        std::make_shared<Runner>(std::move(check), validation_->batch_rows(), runner);
-  }
-  plan_.arena_bytes = static_cast<int64_t>(plan_.training->arena_bytes());
-  if (plan_.validation) {
-    plan_.arena_bytes =
-        std::max(plan_.arena_bytes, static_cast<int64_t>(plan_.validation->arena_bytes()));
-  }
-  plan_.weight_bytes = static_cast<int64_t>(allocation_bytes(model_.weights()));
-  plan_.slot_bytes = static_cast<int64_t>(allocation_bytes(compiled.slots()));
-}
-
-void FitRun::bind() {
-  Compiled& compiled = model_.compiled();
-  model_.ensure_weights(options_.seed);
-  allocate(compiled.slots(), options_.seed);
-  for (Runner* runner : {plan_.training.get(), plan_.validation.get()}) {
-    if (runner == nullptr) continue;
-    Variables state;
-    for (const auto& [variable, value] : runner->step().variables) state.push_back(variable);
-    allocate(state, options_.seed);
-  }
-  arena_ = Arena(static_cast<size_t>(plan_.arena_bytes));
-  arena_.touch();
-  for (Runner* runner : {plan_.training.get(), plan_.validation.get()}) {
-    if (runner != nullptr) runner->bind(arena_.data());
-  }
-  warm_up();
-}
-
-// Runs every program once without committing anything: what the process adds while it runs (pages
-// of code, compiled kernels, stacks of threads) is resident from now on, so it can be measured
-// instead of guessed, and a run that would pass its budget is refused before its first step.
-void FitRun::warm_up() {
-  training_->warm_up(*plan_.training);
-  if (validation_) validation_->warm_up(*plan_.validation);
-  constexpr int64_t kMargin = 512_KiB;
-  const int64_t added = resident_bytes() - budget_.resident_bytes + kMargin;
-  const int64_t counted = budget_.process_bytes + added;
-  plan_.reserve_bytes += std::max(counted - plan_.total_bytes(), -plan_.reserve_bytes);
-  if (plan_.total_bytes() > plan_.budget_bytes) {
-    throw BudgetError(
-        "fit: the process needs {} with its compiled kernels and stacks, but the budget is {}; "
-        "give "
-        "at least that much",
-        bytes_text(plan_.total_bytes(), Rounding::up), bytes_text(plan_.budget_bytes));
-  }
-}
 
 std::optional<int64_t> FitRun::steps_of_epoch() const {
   const std::optional<int64_t> batches = training_->batches();

@@ -4,26 +4,15 @@
 #include <optional>
 
 #include "snug/tensor/arena.h"
-#include "snug/train/model.h"
-#include "snug/train/stager.h"
+#include "snug/train/fit_setup.h"
 
 namespace snug {
 
-// The bytes that a run may use: what the user gave, or what the machine leaves.
-struct Budget {
-  int64_t bytes = 0;
-  int64_t resident_bytes = 0;  // Before anything of this run was allocated.
-  int64_t process_bytes = 0;   // Of these, what counts: all where the budget is the process's.
-  int64_t reserve_bytes = 0;
-  int64_t for_step() const { return bytes - process_bytes - reserve_bytes; }
-};
-// `memory` 0: what the machine leaves.
-Budget make_budget(int64_t memory, bool whole_process);
-
 class FitRun {
  public:
-  // Resolves the options against the data, plans and binds. Throws before anything is allocated
-  // when it does not fit.
+  // Resolves the options against the data, plans, binds and warms up: after it nothing more is
+  // needed, and plan() says what is. Throws FitRefused when that is not within the budget: before
+  // weights or arena are allocated, unless only the compiled kernels showed it.
   FitRun(Model& model, const SourcePtr& data, const FitOptions& options);
   ~FitRun();
 
@@ -33,9 +22,7 @@ class FitRun {
   const FitPlan& plan() const { return plan_; }
 
  private:
-  void check_options() const;
-  void split_rows();
-  void plan_steps();
+  void start();
   void bind();
   void warm_up();
   void run_epoch(int epoch, Logs& logs, class Progress& progress);
@@ -48,6 +35,7 @@ class FitRun {
   Model& model_;
   SourcePtr data_;
   FitOptions options_;
+  AloneScope alone_;
   int64_t batch_size_ = 32;
   RowRange training_rows_;
   std::optional<Stager> training_, validation_;

@@ -1,54 +1,20 @@
-// Memory stays flat however often one fits.
+// What a plan counts, and how a fit keeps to it. (tests/flat: memory stays flat; tests/budget:
+// within cgroups.)
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "snug/base/error.h"
 #include "snug/base/memory.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit.h"
 #include "snug/train/fit_testing.h"
+#include "snug/train/refusal.h"
 
 namespace snug::testing {
 namespace {
-
-// Runs it `times` times and gives the growth of the resident bytes from the second one on.
-template <typename Call>
-int64_t growth(int times, const Call& call) {
-  call();
-  call();
-  const int64_t before = resident_bytes();
-  for (int i = 2; i < times; ++i) call();
-  return resident_bytes() - before;
-}
-
-TEST(Memory, FlatOverFitsOfOneModel) {
-  const Rows rows(64, 8);
-  Sequential model = regression_model(8, Adam());
-  FitOptions options{.epochs = 2, .validation_split = 0.25, .verbose = 0};
-  options.callbacks = {EarlyStopping({.patience = 9, .restore_best_weights = true}),
-                       TerminateOnNaN()};
-  EXPECT_LE(growth(50, [&] { model.fit(rows.regression(), options); }), 1_MiB);
-}
-
-TEST(Memory, FlatOverModels) {
-  const Rows rows(64, 8);
-  EXPECT_LE(growth(100,
-                   [&] {
-                     Sequential model({Input({8}), Dense(64, "relu"), Dense(64, "relu"), Dense(1)});
-                     model.compile({.optimizer = Adam(), .loss = "mse"});
-                     model.fit(rows.regression(), {.verbose = 0});
-                   }),
-            1_MiB);
-}
-
-TEST(Memory, FlatOverCompileAndPredict) {
-  const Rows rows(4, 8);
-  Sequential model = small_model(8);
-  EXPECT_LE(growth(200,
-                   [&] {
-                     model.compile({.optimizer = Adam(), .loss = "mse"});
-                     model.predict(data::arrays(rows.inputs(0, 1)));
-                   }),
-            1_MiB);
-}
 
 // What the callback keeps is in the plan.
 TEST(Memory, PlanCountsTheBestWeights) {
@@ -60,6 +26,118 @@ TEST(Memory, PlanCountsTheBestWeights) {
   const FitRun with(model, rows.regression(), options);
   EXPECT_EQ(with.plan().callback_bytes, (8 * 4 + 4 + 4 + 1) * 4);
   EXPECT_EQ(without.plan().callback_bytes, 0);
+}
+
+// One plan covers training and validation, whole batches and last ones.
+TEST(Memory, PlanCoversValidationAndLastBatches) {
+  const Rows rows(100, 8);
+  Sequential model = regression_model(8);
+  FitOptions options{.batch_size = 8, .verbose = 0};
+  const FitPlan training = model.plan(rows.regression(), options);
+  EXPECT_EQ(training.training->programs().size(), 2u);  // 8 rows, and the last 4.
+  EXPECT_EQ(training.validation, nullptr);
+  options.validation_data = rows.regression(0, 90);
+  options.validation_batch_size = 60;
+  const FitPlan both = model.plan(rows.regression(), options);
+  EXPECT_EQ(both.validation->programs().size(), 2u);  // 60 rows, and the last 30.
+  EXPECT_GE(both.arena_bytes, training.arena_bytes);
+  EXPECT_GE(both.arena_bytes, static_cast<int64_t>(both.validation->arena_bytes()));
+  EXPECT_GT(both.metric_bytes, training.metric_bytes);
+  EXPECT_GT(training.metric_bytes, 0);
+}
+
+TEST(Memory, AFitNeedsWhatThePlanSays) {
+  const Rows rows(100, 8);
+  Sequential model = regression_model(8, Adam());
+  const FitOptions options{.batch_size = 8, .validation_split = 0.3, .verbose = 0};
+  const FitPlan plan = model.plan(rows.regression(), options);
+  EXPECT_FALSE(plan.is_measured);
+  const FitRun fit(model, rows.regression(), options);
+  EXPECT_TRUE(fit.plan().is_measured);
+  EXPECT_EQ(fit.plan().arena_bytes, plan.arena_bytes);
+  EXPECT_EQ(fit.plan().slot_bytes, plan.slot_bytes);
+}
+
+// State that is there already is in the plan all the same, and not counted twice.
+TEST(Memory, TheSecondFitCountsItsStateToo) {
+  const Rows rows(64, 8);
+  Sequential model({Input({8}), Dense(4000, "relu"), Dense(1)});
+  model.compile({.optimizer = Adam(), .loss = "mse"});
+  const FitOptions options{.verbose = 0, .memory = 64_MiB};
+  const FitPlan first = model.plan(rows.regression(), options);
+  model.fit(rows.regression(), options);
+  const FitPlan second = model.plan(rows.regression(), options);
+  EXPECT_EQ(second.weight_bytes, first.weight_bytes);
+  EXPECT_EQ(second.slot_bytes, first.slot_bytes);
+  EXPECT_LE(second.total_bytes(), first.total_bytes() + 1_MiB);
+}
+
+// With several fits in one process none can tell what it adds: they are not refused for each
+// other's memory.
+TEST(Memory, FitsInSeveralThreads) {
+  const Rows rows(256, 8);
+  std::vector<std::thread> threads;
+  std::atomic<int> done = 0;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      Sequential model({Input({8}), Dense(2000, "relu"), Dense(1)});
+      model.compile({.optimizer = Adam(), .loss = "mse"});
+      for (int fit = 0; fit < 4; ++fit)
+        model.fit(rows.regression(), {.verbose = 0, .memory = 24_MiB, .threads = 1});
+      ++done;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(done, 3);
+}
+
+TEST(Refusal, SaysWhatWouldFit) {
+  const Rows rows(64, 8);
+  Sequential model({Input({8}), Dense(100000, "relu"), Dense(1)});
+  model.compile({.optimizer = Adam(), .loss = "mse"});
+  try {
+    model.fit(rows.regression(), {.batch_size = 64, .verbose = 0, .memory = 12_MiB});
+    ADD_FAILURE();
+  } catch (const FitRefused& error) {
+    const Refusal& refusal = error.refusal();
+    EXPECT_EQ(refusal.budget_bytes, 12_MiB);
+    EXPECT_EQ(refusal.batch_size, 64);
+    EXPECT_GT(refusal.least_bytes, 12_MiB);
+    EXPECT_LE(refusal.least_bytes, refusal.fastest_bytes + 1_MiB);
+    model.fit(rows.regression(), {.batch_size = 64, .verbose = 0, .memory = refusal.least_bytes});
+  }
+}
+
+class Counting final : public Callback {
+ public:
+  std::string calls;
+  void on_test_begin() override { calls += "t("; }
+  void on_test_batch_begin(int64_t) override { calls += "<"; }
+  void on_test_batch_end(int64_t, const Logs&) override { calls += ">"; }
+  void on_test_end(const Logs& logs) override { calls += logs.contains("loss") ? ")" : "?"; }
+  void on_predict_begin() override { calls += "p("; }
+  void on_predict_batch_end(int64_t) override { calls += "."; }
+  void on_predict_end() override { calls += ")"; }
+};
+
+TEST(Evaluate, CallsItsCallbacks) {
+  const Rows rows(40, 8);
+  Sequential model = regression_model(8);
+  const auto counting = std::make_shared<Counting>();
+  model.evaluate(rows.regression(), {.batch_size = 16, .callbacks = {counting}});
+  model.predict(data::arrays(rows.inputs()), {.batch_size = 16, .callbacks = {counting}});
+  EXPECT_EQ(counting->calls, "t(<><><>)p(...)");
+}
+
+TEST(Labels, OneThatIsIgnoredMayBeAnyNumber) {
+  const Rows rows(8, 4);
+  std::vector<int32_t> labels = {0, 1, 2, -1, 0, 1, 2, -1};
+  Sequential model({Input({4}), Dense(3, "softmax")});
+  model.compile({.optimizer = SGD(), .loss = SparseCategoricalCrossentropy({.ignore_class = -1})});
+  const SourcePtr data = data::arrays(rows.inputs(), Array(labels));
+  EXPECT_TRUE(std::isfinite(model.fit(data, {.verbose = 0}).history.at("loss")[0]));
+  labels[5] = -2;
+  EXPECT_THROW(model.fit(data, {.verbose = 0}), DataError);
 }
 
 }  // namespace

@@ -15,22 +15,34 @@ struct FitPlan {
   std::shared_ptr<Runner> training;    // Null where nothing trains.
   std::shared_ptr<Runner> validation;  // Null without validation.
   int64_t batch_size = 0;
-  int64_t weight_bytes = 0;  // Of the model.
-  int64_t slot_bytes = 0;    // Of the optimizer.
-  int64_t metric_bytes = 0;
+  int64_t weight_bytes = 0;    // Of the model.
+  int64_t slot_bytes = 0;      // Of the optimizer.
+  int64_t metric_bytes = 0;    // Of training and validation.
   int64_t callback_bytes = 0;  // What callbacks keep: the best weights.
+  int64_t source_bytes = 0;    // Buffers of the sources, beside the caller's own arrays.
   int64_t arena_bytes = 0;     // Activations, gradients, scratch, data slots.
   int64_t process_bytes = 0;   // Resident before anything of this fit was allocated, code included.
-  int64_t reserve_bytes =
-      0;  // For what the process adds while it runs: compiled kernels, stacks, library pages.
+  // For what the process adds while it runs: compiled kernels, stacks, library pages. An estimate
+  // until the fit has measured it, which it does before its first step.
+  int64_t reserve_bytes = 0;
+  bool is_measured = false;
+  // What the kernel keeps for the process beside its pages; a memory cgroup charges it too. Only
+  // where the budget is the process's.
+  int64_t kernel_bytes = 0;
   int64_t budget_bytes = 0;
 
+  // Resident bytes at the peak: of the process, or of what Snug adds to it.
   int64_t total_bytes() const {
-    return weight_bytes + slot_bytes + metric_bytes + callback_bytes + arena_bytes + process_bytes +
-           reserve_bytes;
+    return weight_bytes + slot_bytes + metric_bytes + callback_bytes + source_bytes + arena_bytes +
+           process_bytes + reserve_bytes;
   }
+  // The least budget that allows it.
+  int64_t needed_bytes() const { return total_bytes() + kernel_bytes; }
+  bool fits() const { return needed_bytes() <= budget_bytes; }
   // The table: bytes by kind, the peak, the largest values.
   std::string text() const;
+  // The largest of them, as "the weights (12.3 MiB)".
+  std::string largest_part() const;
 };
 
 }  // namespace snug

@@ -75,8 +75,11 @@ class Model {
   // fit the last layer. Resets the optimizer's state.
   void compile(CompileOptions options);
 
-  // What a fit will need, before any data is read.
+  // What a fit will need, before any data is read: of one batch size, or of such a fit with its
+  // validation and its last batches. Throws BudgetError, which says what would fit, when it does
+  // not.
   FitPlan plan(const PlanOptions& options = {});
+  FitPlan plan(const SourcePtr& data, const FitOptions& options);
 
   History fit(const SourcePtr& data, const FitOptions& options = {});
   // By name, as Keras's return_dict: "loss", then the metrics.

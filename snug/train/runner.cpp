@@ -67,6 +67,10 @@ std::vector<void*> Runner::outside() const {
   return outside;
 }
 
+void Runner::compile() {
+  for (const auto& program : programs_) program->compile();
+}
+
 void Runner::bind(std::byte* arena) {
   arena_ = arena;
   const std::vector<void*> memory = outside();

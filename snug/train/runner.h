@@ -37,6 +37,9 @@ class Runner {
   Program& program_for(int64_t rows);
   const std::vector<std::unique_ptr<Program>>& programs() const { return programs_; }
 
+  // Compiles the kernels of all programs, which takes memory beside the arena; bind() does it where
+  // it was not done.
+  void compile();
   // Binds all programs to the arena and to the variables' memory; they must have values.
   void bind(std::byte* arena);
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "snug/base/error.h"
+#include "snug/base/log.h"
 #include "snug/data/stage.h"
 
 namespace snug {
@@ -179,12 +181,17 @@ void Stager::check_labels(const Slots& slots, const StepGraph& step) const {
   for (size_t i = 0; i < slots.fields.size(); ++i) {
     const Field& field = source_->fields()[i];
     if (field.role != FieldRole::target || target >= step.targets.size()) continue;
-    const Value prediction = step.predictions[target++];
+    const Value prediction = step.predictions[target];
+    const TargetRule rule =
+        target < step.target_rules.size() ? step.target_rules[target] : TargetRule{};
+    ++target;
+    if (rule.is_distribution) lint_distribution(field, slots, i);
     if (!slots.values[i] || slots.values[i].dtype() != DType::int32) continue;
     const int64_t classes = prediction.shape()[-1];
     const std::span<int32_t> labels = slots.program->tensor(slots.values[i]).as<int32_t>();
-    const auto wrong =
-        std::ranges::find_if(labels, [&](int32_t label) { return label < 0 || label >= classes; });
+    const auto wrong = std::ranges::find_if(labels, [&](int32_t label) {
+      return (label < 0 || label >= classes) && label != rule.ignored_label;
+    });
     if (wrong == labels.end()) continue;
     const int64_t per_row = std::max<int64_t>(1, std::ssize(labels) / slots.program->rows());
     const int64_t row = (wrong - labels.begin()) / per_row;
@@ -193,6 +200,28 @@ void Stager::check_labels(const Slots& slots, const StepGraph& step) const {
         "row, or give the last "
         "layer more units",
         field.name, numbers_[row], *wrong, classes, classes - 1);
+  }
+}
+
+// Says once that targets are no probabilities where the loss takes them for some, as numbers of
+// classes are not: Keras trains on them without a word.
+void Stager::lint_distribution(const Field& field, const Slots& slots, size_t index) const {
+  const Value value = slots.values[index];
+  if (has_linted_ || !value || value.dtype() != DType::float32) return;
+  has_linted_ = true;
+  const Tensor targets = slots.program->tensor(value);
+  const std::span<float> all = targets.as<float>();
+  const auto width = static_cast<size_t>(value.shape()[-1]);
+  for (size_t at = 0; at + width <= all.size(); at += width) {
+    const double sum = std::accumulate(&all[at], &all[at] + width, 0.0);
+    if (std::abs(sum - 1) < 1e-2) continue;
+    const size_t per_row = all.size() / static_cast<size_t>(slots.program->rows());
+    log_message(LogLevel::warning,
+                "{}: row {} adds up to {:g}, but categorical_crossentropy takes a row for "
+                "probabilities; give one-hot rows, or sparse_categorical_crossentropy for numbers "
+                "of classes",
+                field.name, numbers_[at / per_row], sum);
+    return;
   }
 }
 

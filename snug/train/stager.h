@@ -63,6 +63,7 @@ class Stager {
   void fill(const Slots& slots, Runner& runner, Program& program, int64_t rows);
   void lend(int field, Value value, Program& program, int64_t rows) const;
   void check_labels(const Slots& slots, const StepGraph& step) const;
+  void lint_distribution(const Field& field, const Slots& slots, size_t index) const;
   void weigh(const Slots& slots) const;
 
   SourcePtr source_;
@@ -72,6 +73,7 @@ class Stager {
   int64_t position_ = 0;
   std::vector<int64_t> numbers_;  // Of the batch's rows.
   std::vector<std::shared_ptr<Slots>> slots_;
+  mutable bool has_linted_ = false;
 };
 
 }  // namespace snug

@@ -21,7 +21,8 @@ struct StepGraph {
   std::unique_ptr<Graph> graph;
   std::unique_ptr<Tracer> tracer;
   Values inputs, targets;
-  Value weights;  // float32 [rows]; empty where there are none.
+  std::vector<TargetRule> target_rules;  // Of each target; empty in steps that users trace.
+  Value weights;                         // float32 [rows]; empty where there are none.
   Values predictions;
   Value loss;                       // The batch's total, a scalar; empty in prediction.
   std::vector<StepUpdate> updates;  // One for each apply_gradients.

@@ -69,7 +69,7 @@ Step::Step(const BatchSpec& spec, const TraceOptions& options, const Function& f
           .target = target,
           .fuse = !options.keep_all,
           .keep_all = options.keep_all,
-          .budget_bytes = make_budget(options.memory, /*whole_process=*/false).for_step()});
+          .budget_bytes = make_budget(options.memory, /*whole_process=*/false).for_run()});
   if (!arena_) arena_ = std::make_shared<StepArena>();
   Variables variables;
   for (const auto& [variable, value] : runner_->step().variables) variables.push_back(variable);

@@ -111,13 +111,13 @@ class RunFileMistakes(Case):
 
     def test_unknown_loss_optimizer_metric_callback(self):
         self.edit("loss: binary_crossentropy", "loss: binary_crosentropy")
-        self.refuses(2, "run.yaml:7: ", "binary_crosentropy")
+        self.refuses(2, "run.yaml:7: ", 'did you mean "binary_crossentropy"?')
         self.edit("optimizer: adam", "optimizer: adamm")
-        self.refuses(2, "run.yaml:8: ", "adamm", "adam,")
+        self.refuses(2, "run.yaml:8: ", "adamm", 'did you mean "adam"?')
         self.edit("[accuracy]", "[accuracy, acuracy]")
         self.refuses(2, "run.yaml:9: ", "acuracy")
         self.edit("epochs: 2", "epochs: 2\n  callbacks: [early_stoping: {patience: 3}]")
-        self.refuses(2, "run.yaml:12: ", "early_stoping", "EarlyStopping")
+        self.refuses(2, "run.yaml:12: ", "early_stoping", 'did you mean "early_stopping"?')
 
     def test_unknown_setting_of_an_object(self):
         self.edit("optimizer: adam", "optimizer: {adam: {learning_rte: 0.1}}")
@@ -144,6 +144,12 @@ class RunFileMistakes(Case):
         self.refuses(2, "run.yaml", "batch_size is 0")
         self.edit("epochs: 2", "epochs: 2\n  validation_split: 1")
         self.refuses(2, "run.yaml", "validation_split is 1")
+
+    def test_float16_is_refused_by_name(self):
+        self.edit("units: 16,", "units: 16, dtype: float16,")
+        self.refuses(2, "run.yaml:3: ", "dense", "float16", "float32")
+        self.edit("units: 16,", "units: 16, dtype: float32,")
+        self.passes("fit", "run.yaml")
 
     def test_duplicate_key(self):
         self.edit("epochs: 2", "epochs: 2\n  batch_size: 32")

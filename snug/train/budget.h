@@ -1,0 +1,48 @@
+// The bytes that a run may use, and what of them is not the planner's to give.
+#pragma once
+
+#include <cstdint>
+
+#include "snug/graph/graph.h"
+
+namespace snug {
+
+struct Budget {
+  int64_t bytes = 0;          // What the user gave, or what the machine leaves.
+  int64_t before_bytes = 0;   // Resident before this run, without what of its state was there.
+  int64_t process_bytes = 0;  // Of these, what counts: all where the budget is the process's.
+  // For what the process adds beside the plan: compiled kernels, stacks, pages of code that are
+  // touched for the first time, and what the kernel keeps for it. Estimated before a run, measured
+  // before its first step.
+  int64_t reserve_bytes = 0;
+  bool whole_process = false;
+
+  // For state, arena and what callbacks keep.
+  int64_t for_run() const { return bytes - process_bytes - reserve_bytes; }
+};
+
+// `memory` 0: what the machine leaves. `held_bytes` of this run's own state are resident already:
+// weights that were trained before, buffers of its sources.
+Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes = 0);
+
+// A guess at what compiled kernels, stacks and first-touched pages of code will add for a step:
+// low, for what they took is measured when they are compiled, and planned with.
+int64_t estimated_reserve(const Graph& step);
+
+// One run at a time can tell what it adds: while another one binds or runs in this process, growth
+// of the process is not its own.
+class AloneScope {
+ public:
+  AloneScope();
+  ~AloneScope();
+  AloneScope(const AloneScope&) = delete;
+  AloneScope& operator=(const AloneScope&) = delete;
+
+  // Whether no other scope lived since this one began.
+  bool was_alone() const;
+
+ private:
+  int64_t begun_;
+};
+
+}  // namespace snug

@@ -1,0 +1,293 @@
+#include "snug/train/fit_setup.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "snug/base/error.h"
+#include "snug/base/memory.h"
+#include "snug/base/threads.h"
+#include "snug/train/fit.h"
+#include "snug/train/lint.h"
+#include "snug/train/refusal.h"
+
+namespace snug {
+namespace {
+
+// What a first run of the programs may add to their compiled kernels: stacks, pages of code.
+constexpr int64_t kForFirstRun = 1536_KiB;
+
+bool has_weights(const Source& data) {
+  return std::ranges::any_of(data.fields(),
+                             [](const Field& f) { return f.role == FieldRole::weight; });
+}
+
+void check_options(const Source& data, const FitOptions& options) {
+  if (options.batch_size && *options.batch_size < 1) {
+    throw Error("fit: batch_size is {}; it must be 1 or more", *options.batch_size);
+  }
+  if (options.validation_split < 0 || options.validation_split >= 1) {
+    throw Error("fit: validation_split is {}; it must be from 0 up to, but not, 1",
+                options.validation_split);
+  }
+  if (options.epochs < 0 || options.initial_epoch < 0) {
+    throw Error("fit: epochs is {} and initial_epoch {}; neither may be negative", options.epochs,
+                options.initial_epoch);
+  }
+  if (options.steps_per_epoch && *options.steps_per_epoch < 1) {
+    throw Error("fit: steps_per_epoch is {}; it must be 1 or more", *options.steps_per_epoch);
+  }
+  if (options.validation_freq.empty() || std::ranges::min(options.validation_freq) < 1) {
+    throw Error("fit: validation_freq must be 1 or more");
+  }
+  if (has_weights(data) && !options.class_weight.empty()) {
+    throw Error("fit: class_weight and sample weights were both given; give one of them");
+  }
+  if (data.access() != Access::random && !options.class_weight.empty()) {
+    throw Error(
+        "fit: class_weight is not supported for generators; let the generator give weights");
+  }
+}
+
+// The rows to train on: without the last of them, where those are for validation.
+RowRange training_rows_of(const Source& data, const FitOptions& options) {
+  const std::optional<int64_t> rows = data.rows();
+  if (rows && *rows == 0) throw DataError("fit: the data has no rows");
+  if (options.validation_split == 0 || options.validation_data) return {.count = rows};
+  if (!rows || data.access() != Access::random) {
+    throw Error(
+        "fit: validation_split needs rows that can be numbered; give validation_data for a "
+        "generator");
+  }
+  const auto at =
+      static_cast<int64_t>(std::floor(static_cast<double>(*rows) * (1 - options.validation_split)));
+  if (at == 0 || at == *rows) {
+    throw Error("fit: validation_split {} leaves {} of {} rows for training; both sides need rows",
+                options.validation_split, at, *rows);
+  }
+  return {.count = at};
+}
+
+int64_t batch_size_of(const std::optional<int64_t>& rows, const FitOptions& options) {
+  const int64_t steps = options.steps_per_epoch.value_or(0);
+  const int64_t size =
+      options.batch_size.value_or(steps > 0 && rows ? (*rows + steps - 1) / steps : 32);
+  return rows ? std::min(size, *rows) : size;
+}
+
+// The variables of a step that are neither weights nor slots: what its metrics keep.
+int64_t metric_bytes(const StepGraph& step, const Variables& others) {
+  Variables metrics;
+  for (const auto& [variable, value] : step.variables) {
+    if (std::ranges::find(others, variable) == others.end()) metrics.push_back(variable);
+  }
+  return static_cast<int64_t>(state_bytes(metrics));
+}
+
+// One way from options to a plan; its parts share what they find.
+class FitPlanner {
+ public:
+  FitPlanner(Model& model, Compiled& compiled, const SourcePtr& data, const FitOptions& options)
+      : model_(model), compiled_(compiled), data_(data), options_(options) {
+    check_options(*data, options);
+    const bool was_defined = model.network().is_defined();
+    fit_network_to(model.network(), *data);
+    // What compile could not see.
+    if (!was_defined) lint(model.network(), compiled.options());
+    model.network().set_paths();
+    setup_.training_rows = training_rows_of(*data, options);
+    setup_.batch_size = batch_size_of(setup_.training_rows.count, options);
+  }
+
+  FitSetup plan(Budget budget) {
+    StepGraph training = training_graph();
+    std::optional<StepGraph> validation = validation_graph();
+    if (budget.reserve_bytes == 0) budget.reserve_bytes = estimated_reserve(*training.graph);
+    count(budget, training, validation);
+    const int64_t arena_bytes = budget.bytes - setup_.plan.needed_bytes();
+    setup_.plan.training = make_runner(std::move(training), *setup_.training, arena_bytes);
+    setup_.plan.arena_bytes = static_cast<int64_t>(setup_.plan.training->arena_bytes());
+    if (validation) {
+      setup_.plan.validation = make_runner(std::move(*validation), *setup_.validation, arena_bytes);
+      setup_.plan.arena_bytes = std::max(
+          setup_.plan.arena_bytes, static_cast<int64_t>(setup_.plan.validation->arena_bytes()));
+    }
+    return std::move(setup_);
+  }
+
+ private:
+  StepGraph training_graph() {
+    setup_.training.emplace(
+        data_, StagerOptions{.range = setup_.training_rows,
+                             .batch_size = setup_.batch_size,
+                             .shuffle = options_.shuffle && data_->access() == Access::random,
+                             .seed = options_.seed,
+                             .class_weight = options_.class_weight});
+    const bool weighted = !options_.class_weight.empty() || has_weights(*data_);
+    return training_step(model_.network(), compiled_,
+                         target_types(*data_, model_.network(), weighted));
+  }
+
+  std::optional<StepGraph> validation_graph() {
+    const bool splits = setup_.training_rows.count != data_->rows();
+    if (!options_.validation_data && !splits) return std::nullopt;
+    const SourcePtr source = options_.validation_data ? options_.validation_data : data_;
+    if (options_.validation_data) fit_network_to(model_.network(), *source);
+    RowRange rows;
+    if (splits) {
+      const int64_t first = *setup_.training_rows.count;
+      rows = {.first = first, .count = *data_->rows() - first};
+    }
+    const int64_t batch = options_.validation_batch_size.value_or(setup_.batch_size);
+    const int64_t available = rows.count.value_or(source->rows().value_or(batch));
+    setup_.validation.emplace(
+        source, StagerOptions{.range = rows, .batch_size = std::min(batch, available)});
+    return evaluation_step(model_.network(), compiled_,
+                           target_types(*source, model_.network(), has_weights(*source)));
+  }
+
+  // All but the arena.
+  void count(const Budget& budget, const StepGraph& training,
+             const std::optional<StepGraph>& validation) {
+    FitPlan& plan = setup_.plan;
+    plan.batch_size = setup_.batch_size;
+    plan.budget_bytes = budget.bytes;
+    plan.process_bytes = budget.process_bytes;
+    plan.reserve_bytes = budget.reserve_bytes;
+    if (budget.whole_process) plan.kernel_bytes = kernel_bytes();
+    Variables state = model_.weights();
+    plan.weight_bytes = static_cast<int64_t>(state_bytes(state));
+    plan.slot_bytes = static_cast<int64_t>(state_bytes(compiled_.slots()));
+    state.insert(state.end(), compiled_.slots().begin(), compiled_.slots().end());
+    plan.metric_bytes = metric_bytes(training, state);
+    if (validation) plan.metric_bytes += metric_bytes(*validation, state);
+    for (const CallbackPtr& callback : options_.callbacks)
+      plan.callback_bytes += static_cast<int64_t>(callback->held_bytes(model_));
+    plan.source_bytes = static_cast<int64_t>(data_->buffer_bytes());
+    if (options_.validation_data)
+      plan.source_bytes += static_cast<int64_t>(options_.validation_data->buffer_bytes());
+  }
+
+  std::shared_ptr<Runner> make_runner(StepGraph step, const Stager& stager,
+                                      int64_t arena_bytes) const {
+    RunnerOptions runner{
+        .target = {.threads = options_.threads > 0 ? options_.threads : hardware_threads()},
+        .borrow_inputs = stager.can_borrow(step),
+        .budget_bytes = arena_bytes};
+    // A runner counts the variables of its own step.
+    for (const auto& [variable, value] : step.variables)
+      runner.budget_bytes += static_cast<int64_t>(variable->type().bytes());
+    return std::make_shared<Runner>(std::move(step), stager.batch_rows(), runner);
+  }
+
+  Model& model_;
+  Compiled& compiled_;
+  SourcePtr data_;
+  const FitOptions& options_;
+  FitSetup setup_;
+};
+
+// Fields without rows to read.
+class DescribedRows final : public Source {
+ public:
+  DescribedRows(std::vector<Field> fields, int64_t rows)
+      : fields_(std::move(fields)), rows_(rows) {}
+
+  const std::vector<Field>& fields() const override { return fields_; }
+  std::optional<int64_t> rows() const override { return rows_; }
+  Access access() const override { return Access::random; }
+  void read(int /*field*/, std::span<const int64_t> /*rows*/, const Tensor& /*slot*/) override {
+    throw InternalError("rows that are only described were read");
+  }
+  int64_t next(int64_t /*count*/, std::span<const Tensor> /*slots*/) override { return 0; }
+  void restart() override {}
+
+ private:
+  std::vector<Field> fields_;
+  int64_t rows_;
+};
+
+}  // namespace
+
+FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
+                  const FitOptions& options, const Budget& budget) {
+  return FitPlanner(model, compiled, data, options).plan(budget);
+}
+
+int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come) {
+  int64_t total = budget.process_bytes + resident_bytes() - budget.before_bytes +
+                  plan.callback_bytes + still_to_come;
+  if (budget.whole_process) total = std::max(total, peak_resident_bytes() + kForRest);
+  return std::max<int64_t>(total - (plan.total_bytes() - plan.reserve_bytes), 0);
+}
+
+namespace {
+
+// Compiles, and says what that took.
+int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
+  Variables state;
+  for (Runner* runner : {plan.training.get(), plan.validation.get()}) {
+    if (runner == nullptr) continue;
+    runner->compile();
+    for (const auto& [variable, value] : runner->step().variables) {
+      if (std::ranges::find(state, variable) == state.end()) state.push_back(variable);
+    }
+  }
+  const auto missing = static_cast<int64_t>(allocation_bytes(state));
+  return measured_reserve(plan, budget, missing + plan.arena_bytes + kForFirstRun);
+}
+
+}  // namespace
+
+FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
+                     const AloneScope& alone) {
+  constexpr int kTries = 3;
+  try {
+    for (int tried = 1;; ++tried) {
+      FitSetup setup = plan_fit(model, model.compiled(), data, options, budget);
+      if (!alone.was_alone()) return setup;
+      setup.plan.reserve_bytes = compiled_reserve(setup.plan, budget);
+      if (setup.plan.fits()) return setup;
+      // The next plan is made within what the kernels leave.
+      budget.reserve_bytes = setup.plan.reserve_bytes;
+      if (tried == kTries) throw BudgetError("fit: its kernels do not fit the budget");
+    }
+  } catch (const BudgetError&) {
+    if (budget.reserve_bytes == 0) measure_kernels(model, data, options, budget);
+    throw FitRefused(explain_refusal(model, data, options, budget));
+  }
+}
+
+void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
+                     Budget& budget) {
+  FitPlan plan = plan_fit(model, model.compiled(), data, options, without_limit(budget)).plan;
+  budget.reserve_bytes = compiled_reserve(plan, budget);
+}
+
+Budget fit_budget(const Model& model, const SourcePtr& data, const FitOptions& options) {
+  Variables state = model.weights();
+  const Variables& slots = model.compiled().slots();
+  state.insert(state.end(), slots.begin(), slots.end());
+  size_t held = state_bytes(state) - allocation_bytes(state) + data->buffer_bytes();
+  if (options.validation_data) held += options.validation_data->buffer_bytes();
+  Budget budget = make_budget(options.memory, options.whole_process, static_cast<int64_t>(held));
+  budget.reserve_bytes = 0;  // Not known yet.
+  return budget;
+}
+
+SourcePtr described_rows(const Network& network, const std::vector<Shape>& target_rows,
+                         int64_t rows) {
+  std::vector<Field> fields;
+  const auto stored = [](DType dtype) {
+    return dtype == DType::float32 ? StoredType::float32 : StoredType::int32;
+  };
+  for (const Type& type : network.input_types()) {
+    fields.push_back({.name = field_name("x", fields.size(), network.input_types().size()),
+                      .stored = stored(type.dtype),
+                      .row = type.shape.part(1, type.shape.rank())});
+  }
+  for (const Shape& row : target_rows)
+    fields.push_back({.name = "y", .role = FieldRole::target, .row = row});
+  return std::make_shared<DescribedRows>(std::move(fields), rows);
+}
+
+}  // namespace snug

@@ -1,0 +1,50 @@
+// A fit resolved against its data and planned, before any of its memory is taken: the one way to a
+// plan, for `plan`, `--dry-run` and `fit`.
+#pragma once
+
+#include <optional>
+
+#include "snug/train/budget.h"
+#include "snug/train/model.h"
+#include "snug/train/stager.h"
+
+namespace snug {
+
+// What a run adds after it was measured: pages of code of its updates, files and messages.
+inline constexpr int64_t kForRest = 1_MiB;
+
+struct FitSetup {
+  int64_t batch_size = 32;
+  RowRange training_rows;
+  std::optional<Stager> training, validation;
+  FitPlan plan;
+};
+
+// Plans training on whole and last batches, validation on whole and last batches, and all that
+// stands beside their arena. `compiled` is the model's, or another one that is tried in its place.
+// With `reserve_bytes` of the budget 0 it is estimated. Throws Error when options, data and model
+// do not go together, BudgetError when the plan is not within the budget.
+FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
+                  const FitOptions& options, const Budget& budget);
+
+// The same with its kernels compiled: within the budget together with what they turned out to take,
+// which is then in `budget`. Throws FitRefused, which says what would fit, before anything of the
+// fit's state is allocated.
+FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
+                     const AloneScope& alone);
+
+// Puts what the kernels of such a fit take, when it runs at its fastest, into the budget.
+void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
+                     Budget& budget);
+
+// What is resident and still to come, less what the plan has names for.
+int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come);
+
+// The budget of such a fit, with what of its state is resident already.
+Budget fit_budget(const Model& model, const SourcePtr& data, const FitOptions& options);
+
+// Rows that are only described: enough for a plan. `rows` of them.
+SourcePtr described_rows(const Network& network, const std::vector<Shape>& target_rows,
+                         int64_t rows);
+
+}  // namespace snug

@@ -1,0 +1,80 @@
+#include "snug/train/forward_pass.h"
+
+#include <algorithm>
+
+#include "snug/base/threads.h"
+#include "snug/train/budget.h"
+#include "snug/train/fit.h"
+
+namespace snug {
+namespace {
+
+StepGraph forward_step(Model& model, const Source& data, ForwardPass::What what) {
+  if (what == ForwardPass::What::predict) return prediction_step(model.network());
+  const bool weighted = std::ranges::any_of(
+      data.fields(), [](const Field& field) { return field.role == FieldRole::weight; });
+  return evaluation_step(model.network(), model.compiled(),
+                         target_types(data, model.network(), weighted));
+}
+
+}  // namespace
+
+ForwardPass::ForwardPass(Model& model, const SourcePtr& data, const EvaluateOptions& options,
+                         What what)
+    : options_(options), what_(what) {
+  fit_network_to(model.network(), *data);
+  model.network().set_paths();
+  const int64_t asked = options.batch_size.value_or(32);
+  stager_.emplace(data, StagerOptions{.batch_size = std::min(asked, data->rows().value_or(asked))});
+  StepGraph step = forward_step(model, *data, what);
+  const Variables weights = model.weights();
+  const size_t held = state_bytes(weights) - allocation_bytes(weights) + data->buffer_bytes();
+  const Budget budget =
+      make_budget(options.memory, options.whole_process, static_cast<int64_t>(held));
+  const RunnerOptions runner{
+      .target = {.threads = options.threads > 0 ? options.threads : hardware_threads()},
+      .borrow_inputs = stager_->can_borrow(step),
+      .budget_bytes = budget.for_run() - static_cast<int64_t>(data->buffer_bytes())};
+  runner_ = std::make_unique<Runner>(std::move(step), stager_->batch_rows(), runner);
+  model.ensure_weights(0);
+  Variables variables;
+  for (const auto& [variable, value] : runner_->step().variables) variables.push_back(variable);
+  allocate(variables, 0);
+  arena_ = Arena(runner_->arena_bytes());
+  arena_.touch();
+  runner_->bind(arena_.data());
+  for (const CallbackPtr& callback : options_.callbacks) {
+    callback->set_model(model);
+    callback->set_params({.steps = stager_->batches(), .verbose = options_.verbose});
+  }
+}
+
+void ForwardPass::run(const Visit& visit) {
+  for (const CallbackPtr& callback : options_.callbacks)
+    what_ == What::evaluate ? callback->on_test_begin() : callback->on_predict_begin();
+  stager_->begin_pass(0);
+  for (int64_t done = 0; done < options_.steps.value_or(INT64_MAX); ++done) {
+    const std::optional<Stager::Batch> batch = stager_->next(*runner_);
+    if (!batch) break;
+    begin_batch(done);
+    batch->program->run(batch->info);
+    visit(runner_->step(), *batch);
+    end_batch(done);
+  }
+}
+
+void ForwardPass::begin_batch(int64_t batch) const {
+  for (const CallbackPtr& callback : options_.callbacks) {
+    if (what_ == What::evaluate) callback->on_test_batch_begin(batch);
+    if (what_ == What::predict) callback->on_predict_batch_begin(batch);
+  }
+}
+
+void ForwardPass::end_batch(int64_t batch) const {
+  for (const CallbackPtr& callback : options_.callbacks) {
+    if (what_ == What::evaluate) callback->on_test_batch_end(batch, {});
+    if (what_ == What::predict) callback->on_predict_batch_end(batch);
+  }
+}
+
+}  // namespace snug

@@ -1,0 +1,37 @@
+// A forward step over all rows of a source, in order: evaluate and predict.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "snug/tensor/arena.h"
+#include "snug/train/model.h"
+#include "snug/train/stager.h"
+
+namespace snug {
+
+class ForwardPass {
+ public:
+  enum class What { evaluate, predict };
+
+  // Plans and binds. Throws BudgetError before anything is allocated when it does not fit.
+  ForwardPass(Model& model, const SourcePtr& data, const EvaluateOptions& options, What what);
+
+  // Calls `visit` after each batch, and the callbacks' hooks but the last, which the caller calls
+  // with its logs.
+  using Visit = std::function<void(const StepGraph& step, const Stager::Batch& batch)>;
+  void run(const Visit& visit);
+
+ private:
+  void begin_batch(int64_t batch) const;
+  void end_batch(int64_t batch) const;
+
+  EvaluateOptions options_;
+  What what_;
+  std::optional<Stager> stager_;
+  std::unique_ptr<Runner> runner_;
+  Arena arena_;
+};
+
+}  // namespace snug

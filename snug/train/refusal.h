@@ -1,0 +1,50 @@
+// Why a fit does not fit, and what would.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "snug/base/error.h"
+#include "snug/train/fit_setup.h"
+
+namespace snug {
+
+// How the place that the user wrote names what can be changed.
+struct RefusalWords {
+  std::string memory = "memory = ", batch_size = "batch_size = ", sgd = "optimizer = SGD()";
+};
+
+struct Refusal {
+  int64_t budget_bytes = 0;
+  int64_t batch_size = 0;
+  int64_t fastest_bytes = 0;  // Without a limit.
+  std::string largest_part;
+  int64_t least_bytes = 0;  // The least budget that works, to a hundredth.
+  // Changes that fit the budget; each was planned.
+  std::optional<int64_t> smaller_batch;
+  bool fits_with_sgd = false;
+
+  std::string text(const RefusalWords& words = {}) const;
+};
+
+class FitRefused : public BudgetError {
+ public:
+  explicit FitRefused(Refusal refusal)
+      : BudgetError("fit: " + refusal.text()), refusal_(std::move(refusal)) {}
+  const Refusal& refusal() const { return refusal_; }
+
+ private:
+  Refusal refusal_;
+};
+
+// Plans the fit at other budgets, batch sizes and with another optimizer.
+Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& options,
+                        const Budget& budget);
+
+// The plan within this budget; none where there is none.
+std::optional<FitPlan> plan_if_it_fits(Model& model, Compiled& compiled, const SourcePtr& data,
+                                       const FitOptions& options, const Budget& budget);
+// The budget without its limit.
+Budget without_limit(Budget budget);
+
+}  // namespace snug

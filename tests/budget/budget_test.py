@@ -1,0 +1,155 @@
+"""Random runs, each in a memory cgroup of exactly its budget: refused before step 1, or trained to the end.
+
+usage: budget_test.py SNUG [--runs N] [--first N] [--seconds N] [--log FILE]
+  SNUG       the program
+  --runs     how many (100); each is drawn from its number
+  --first    the number of the first of them (0)
+  --seconds  stop when this time is over, with what was done by then
+  --log      a line of JSON for each run; runs that it holds already are not made again, so that a long test can be
+             stopped and go on:  budget_test.py build/snug --runs 5000 --log /tmp/budget.jsonl
+
+Of each run it is asked that it ends with 0 or 3 and is not killed; that the resident peak is within the budget; that the
+prediction is never under that peak, and over it by at most 2 % or 1.5 MiB; that the cgroup's own peak is within its
+limit, which was never reached. Of some that are refused, that the least budget which the message names works.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import limits
+from run_files import MIB, RandomRun
+
+TRIED_AGAIN = 8  # Of so many refused runs, one is tried with the budget that its message names.
+
+
+def arguments():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("snug", type=pathlib.Path)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--log", type=pathlib.Path)
+    return parser.parse_args()
+
+
+class Test:
+    def __init__(self, snug):
+        self.snug = snug.resolve()
+        self.pages = limits.HugePages()
+        try:
+            self.limit = limits.Cgroup()
+        except OSError:
+            self.limit = self.address_space()
+
+    def close(self):
+        self.pages.close()
+        self.limit.close()
+
+    def address_space(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            RandomRun(0).write(folder)
+            words = [self.snug, "fit", "run.yaml", "--json", "--epochs", "1"]
+            options = {"cwd": folder, "capture_output": True}
+            peak = json.loads(subprocess.run(words, check=True, **options).stdout)["peak_resident_bytes"]
+            works = lambda limit: limits.AddressSpace.limited(words, limit, **options).returncode == 0
+            return limits.AddressSpace(works, peak)
+
+    def run(self, number):
+        """The run with this number, as a line of the log."""
+        run = RandomRun(number)
+        pages = self.pages.words[number % len(self.pages.words)]
+        self.pages.set(pages)
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            run.write(folder)
+            line = {"run": number, "huge_pages": pages, **self.fit(folder, run.budget)}
+            if line["exit"] == 3 and number % TRIED_AGAIN == 0 and not line["wrong"]:
+                line["again"] = self.fit(folder, None, line["message"].split("--memory ")[-1].split(",")[0].strip())
+                wrong = line["again"]["wrong"]
+                if line["again"]["exit"] != 0:
+                    wrong = [*wrong, "the budget that the message names does not work"]
+                line["wrong"] = wrong
+        return line
+
+    def fit(self, folder, budget, text=None):
+        """`text` is the budget as the program wrote it."""
+        if text:
+            number, unit = text[:-3], text[-3:]
+            budget = int(float(number) * {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit])
+        words = [str(self.snug), "fit", "run.yaml", "--json", "--memory", text or str(budget)]
+        start = time.monotonic()
+        result = self.limit.run(words, budget // 4096 * 4096, cwd=folder, capture_output=True, text=True, timeout=300)
+        line = {"budget": budget, "exit": result.returncode, "seconds": round(time.monotonic() - start, 2),
+                "cgroup_peak": result.peak, "failures": result.failures, "killed": result.killed}
+        if result.returncode == 0:
+            summary = json.loads(result.stdout)
+            line.update(planned=summary["planned_bytes"], peak=summary["peak_resident_bytes"])
+        else:
+            line["message"] = result.stderr.strip()[-2000:]
+        line["wrong"] = list(self.wrong(line))
+        return line
+
+    @staticmethod
+    def wrong(line):
+        if line["killed"]:
+            yield "killed"
+        if line["exit"] not in (0, 3):
+            yield f"exit code {line['exit']}"
+        if line["failures"]:
+            yield f"the limit was reached {line['failures']} times"
+        if line["exit"] != 0:
+            return
+        if line["peak"] > line["budget"]:
+            yield "the resident peak is over the budget"
+        over = line["planned"] - line["peak"]
+        if over < 0:
+            yield f"the prediction is {-over} bytes under the peak"
+        if over > max(0.02 * line["peak"], 1.5 * MIB):
+            yield f"the prediction is {over} bytes over the peak"
+
+
+def text_of(lines):
+    done = [line for line in lines if line["exit"] == 0]
+    over = sorted(line["planned"] - line["peak"] for line in done if "planned" in line)
+    text = f"{len(lines)} runs: {len(done)} trained, {sum(line['exit'] == 3 for line in lines)} refused, "
+    text += f"{sum(line['killed'] for line in lines)} killed, {sum(bool(line['wrong']) for line in lines)} wrong"
+    if over:
+        text += f"; the prediction is over the peak by {over[0] / MIB:.2f} to {over[-1] / MIB:.2f} MiB"
+    return text
+
+
+def main():
+    options = arguments()
+    lines = []
+    if options.log and options.log.exists():
+        lines = [json.loads(line) for line in options.log.read_text().splitlines()]
+    known = {line["run"] for line in lines}
+    test = Test(options.snug)
+    print(f"held by {test.limit.name}; huge pages: {', '.join(test.pages.words)}", flush=True)
+    end = time.monotonic() + options.seconds
+    try:
+        for number in range(options.first, options.first + options.runs):
+            if number in known:
+                continue
+            if time.monotonic() > end:
+                break
+            lines.append(test.run(number))
+            if options.log:
+                with options.log.open("a") as log:
+                    log.write(json.dumps(lines[-1]) + "\n")
+            if lines[-1]["wrong"]:
+                print(f"run {number}: {'; '.join(lines[-1]['wrong'])}: {lines[-1]}", flush=True)
+    finally:
+        test.close()
+    print(text_of(lines))
+    return 1 if any(line["wrong"] for line in lines) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
