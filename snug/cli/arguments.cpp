@@ -45,7 +45,9 @@ Examples:
   snug plan run.yaml                     the plan of one step, by kind and by value
   snug plan run.yaml --memory 256MiB     does it fit?
   snug plan run.yaml --memory 256MiB --batch-size 32,64,128
-                                         a line for each, and the largest batch that fits)";
+                                         a line for each, and the largest batch that fits
+  snug plan run.yaml --curve curve.svg   step time against the budget, with its knee
+  snug plan run.yaml --html plan.html    where every value stands, and when)";
 constexpr const char* kSummaryExamples = R"(
 Examples:
   snug summary run.yaml                  layers, shapes and parameters, as in Keras
@@ -60,6 +62,7 @@ struct Line {
   std::string run_file, runs = "runs";
   std::vector<std::string> settings;
   std::string memory, batch_sizes, epochs, seed, threads;
+  std::string problem_file, curve_file, html_file;
   bool json = false, dry_run = false;
 };
 
@@ -99,6 +102,14 @@ void add_plan(CLI::App& app, Line& line) {
   add_run_options(plan, line);
   plan->add_option("--batch-size", line.batch_sizes, "Rows of a batch; several with commas")
       ->type_name("N,...");
+  plan->add_option("--curve", line.curve_file,
+                   "Print the step time at budgets from the least up, and draw it")
+      ->type_name("FILE.SVG");
+  plan->add_option("--html", line.html_file, "Draw the memory of one step, value by value")
+      ->type_name("FILE.HTML");
+  plan->add_option("--dump-problem", line.problem_file,
+                   "Write the memory problem of the step as text, for bench/plan_problem")
+      ->type_name("FILE");
 }
 
 void add_all(CLI::App& app, Line& line) {
@@ -168,7 +179,10 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
                       .run_file = line.run_file,
                       .runs = line.runs,
                       .json = line.json,
-                      .dry_run = line.dry_run};
+                      .dry_run = line.dry_run,
+                      .problem_file = line.problem_file,
+                      .curve_file = line.curve_file,
+                      .html_file = line.html_file};
   if (arguments.command == "doctor") return arguments;
   if (arguments.run_file.empty()) {
     throw Error("which run file? For example: snug {} run.yaml", arguments.command);

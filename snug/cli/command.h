@@ -19,6 +19,8 @@ struct Arguments {
   Path runs = "runs";                // Where runs are kept.
   bool json = false;
   bool dry_run = false;
+  // Files that plan writes; empty: none.
+  Path problem_file, curve_file, html_file;
 
   Path cache() const { return runs / ".cache"; }
 };

@@ -8,6 +8,7 @@
 #include "snug/base/threads.h"
 #include "snug/cli/command.h"
 #include "snug/cli/versions.h"
+#include "snug/exec/calibration.h"
 
 namespace snug::cli {
 namespace {
@@ -31,7 +32,40 @@ std::string huge_pages() {
   return "unknown";
 }
 
-Json json_of(const AvailableMemory& memory, int64_t disk_bytes) {
+using Costs = std::optional<CostModel>;
+
+Json json_of(const Costs& costs) {
+  if (!costs) return nullptr;
+  const auto rate = [](const Rate& rate) { return Json{{"one", rate.one}, {"all", rate.all}}; };
+  return {{"threads", costs->threads},
+          {"matmul_gflops", rate(costs->matmul)},
+          {"convolution_gflops", rate(costs->convolution)},
+          {"other_gflops", rate(costs->other)},
+          {"cache_gb_per_s", rate(costs->cache)},
+          {"memory_gb_per_s", rate(costs->memory)},
+          {"node_ns", costs->node_ns},
+          {"fork_ns", costs->fork_ns}};
+}
+
+void print_speed(const Costs& costs) {
+  if (!costs) {
+    fmt::print(
+        "Speed         not measured yet: it is, in less than 2 seconds, when a budget first "
+        "binds\n");
+    return;
+  }
+  fmt::print("Speed         on one thread and on {}, as plans are weighed by:\n", costs->threads);
+  const auto line = [](const char* what, const Rate& rate, const char* unit) {
+    fmt::print("                {:>10.3g} {:>10.3g} {}  {}\n", rate.one, rate.all, unit, what);
+  };
+  line("matrix products", costs->matmul, "GFLOP/s");
+  line("convolutions", costs->convolution, "GFLOP/s");
+  line("other kernels", costs->other, "GFLOP/s");
+  line("within the cache", costs->cache, "GB/s");
+  line("from memory", costs->memory, "GB/s");
+}
+
+Json json_of(const AvailableMemory& memory, int64_t disk_bytes, const Costs& costs) {
   Json limits = Json::array();
   for (const MemoryLimit& limit : memory.limits) {
     limits.push_back({{"name", limit.name},
@@ -48,10 +82,11 @@ Json json_of(const AvailableMemory& memory, int64_t disk_bytes) {
           {"default_budget_bytes", memory.default_budget_bytes()},
           {"huge_pages", huge_pages()},
           {"disk_free_bytes", disk_bytes},
+          {"speed", json_of(costs)},
           {"versions", versions()}};
 }
 
-void print_text(const AvailableMemory& memory, int64_t disk_bytes) {
+void print_text(const AvailableMemory& memory, int64_t disk_bytes, const Costs& costs) {
   fmt::print("Processor     {}\n", processor());
   fmt::print("Cores         {}\n", hardware_threads());
   fmt::print("Instructions  {}\n", instruction_set());
@@ -65,6 +100,7 @@ void print_text(const AvailableMemory& memory, int64_t disk_bytes) {
              bytes_text(memory.default_budget_bytes()));
   fmt::print("Huge pages    {}\n", huge_pages());
   fmt::print("Disk          {} free here\n", bytes_text(disk_bytes));
+  print_speed(costs);
   for (const auto& [name, version] : versions()) fmt::print("{:<14}{}\n", name, version);
 }
 
@@ -73,10 +109,11 @@ void print_text(const AvailableMemory& memory, int64_t disk_bytes) {
 int doctor_command(const Arguments& arguments) {
   const AvailableMemory memory = available_memory();
   const int64_t disk_bytes = real_files().free_bytes(".");
+  const Costs costs = stored_costs(real_files(), cache_folder(), hardware_threads());
   if (arguments.json) {
-    fmt::print("{}\n", json_of(memory, disk_bytes).dump());
+    fmt::print("{}\n", json_of(memory, disk_bytes, costs).dump());
   } else {
-    print_text(memory, disk_bytes);
+    print_text(memory, disk_bytes, costs);
   }
   return 0;
 }

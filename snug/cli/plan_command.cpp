@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "snug/base/bytes.h"
 #include "snug/base/memory.h"
 #include "snug/cli/command.h"
 #include "snug/cli/session.h"
+#include "snug/plan/curve.h"
+#include "snug/plan/memory_map.h"
+#include "snug/plan/problem_file.h"
 #include "snug/train/refusal.h"
 
 namespace snug::cli {
@@ -33,14 +37,59 @@ FitPlan measured_plan(Session& session) {
   return make_fit(session)->plan();
 }
 
+// What the budget of the process holds beside the arena and the variables of the step.
+int64_t beside_step(const FitPlan& plan) {
+  return plan.total_bytes() - plan.training->programs().at(0)->plan().total_bytes();
+}
+
+void write_text(const Path& path, const std::string& text) {
+  write_atomically(real_files(), path,
+                   [&](File& file) { file.append(std::as_bytes(std::span(text))); });
+}
+
+Json json_of(std::span<const CurvePoint> curve, int64_t beside_bytes) {
+  Json points = Json::array();
+  for (const CurvePoint& point : curve) {
+    points.push_back({{"budget_bytes", point.budget_bytes + beside_bytes},
+                      {"step_ns", point.step_ns},
+                      {"part_rows", point.part_rows},
+                      {"computed_again", point.again}});
+  }
+  return points;
+}
+
+// The files that were asked for. Returns what the curve has to say.
+std::vector<CurvePoint> write_files(const FitPlan& plan, const Arguments& arguments) {
+  const Program& program = *plan.training->programs().at(0);
+  const std::string title =
+      fmt::format("{}, batches of {} rows", arguments.run_file, plan.batch_size);
+  if (!arguments.problem_file.empty()) {
+    std::ostringstream text;
+    write_problem(program.problem(), text);
+    write_text(arguments.problem_file, text.str());
+  }
+  if (!arguments.html_file.empty())
+    write_text(arguments.html_file, memory_map_html(program.problem(), program.plan(), title));
+  if (arguments.curve_file.empty()) return {};
+  constexpr int kPoints = 13;
+  const std::vector<CurvePoint> curve = plan.training->curve(kPoints);
+  write_text(arguments.curve_file, curve_svg(curve, beside_step(plan), title));
+  return curve;
+}
+
 int print_one(Session& session, const Arguments& arguments) {
   const FitPlan plan = measured_plan(session);
+  const std::vector<CurvePoint> curve = write_files(plan, arguments);
   if (arguments.json) {
     Json json = {{"command", arguments.command}, {"exit", 0}};
     json.update(json_of(plan));
-    fmt::print("{}\n", json.dump());
+    if (!curve.empty()) json["curve"] = json_of(curve, beside_step(plan));
+    fmt::print("{}
+", json.dump());
   } else {
     fmt::print("{}", plan.text());
+    if (!curve.empty()) fmt::print("
+{}", curve_text(curve, beside_step(plan)));
     fmt::print("\nIt fits. Next: snug fit {}\n", arguments.run_file);
   }
   return 0;

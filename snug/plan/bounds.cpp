@@ -42,7 +42,8 @@ int64_t least_bytes(const UnitGraph& graph) {
     always += graph.pinned[v] && graph.given[v] ? graph.bytes[v] : 0;
   }
   int64_t most = end;
-  for (const Unit& unit : graph.units) {
+  for (int u = 0; u < graph.program_size; ++u) {
+    const Unit& unit = graph.units[u];
     int64_t bytes = working_bytes(graph, unit) + always;
     for (const int v : unit.in) bytes -= graph.pinned[v] && graph.given[v] ? graph.bytes[v] : 0;
     most = std::max(most, bytes);

@@ -37,7 +37,7 @@ class Exhaustive {
   ExhaustiveResult run() {
     if (bytes(given_) > limit_) return {.complete = true};
     reach(State{given_}, 0, 0, -1);
-    const Mask all = static_cast<Mask>((uint64_t{1} << graph_.units.size()) - 1);
+    const Mask all = static_cast<Mask>((uint64_t{1} << graph_.program_size) - 1);
     while (!queue_.empty()) {
       const State state = queue_.top().second;
       queue_.pop();
@@ -88,13 +88,12 @@ class Exhaustive {
   bool may_run(int unit, Mask ran) const {
     const Unit& u = graph_.units[unit];
     if (!u.pure && ran >> unit & 1) return false;
-    for (size_t other = 0; other < graph_.units.size(); ++other) {
+    for (int other = 0; other < graph_.program_size; ++other) {
       const Unit& o = graph_.units[other];
       const bool has_run = ran >> other & 1;
       if (!has_run && (o.section < u.section || (!u.pure && o.pure && o.section == u.section)))
         return false;
-      if (has_run && !o.pure && o.section >= u.section && static_cast<int>(other) != unit)
-        return false;
+      if (has_run && !o.pure && o.section >= u.section && other != unit) return false;
     }
     return true;
   }
@@ -102,7 +101,8 @@ class Exhaustive {
   void run_unit(int unit, State state, double cost) {
     const Unit& u = graph_.units[unit];
     const Mask there = static_cast<Mask>(state), after = there | writes_[unit];
-    const State next = (state | State{1} << (32 + unit) | State{writes_[unit]});
+    const State run = graph_.is_piece(unit) ? 0 : State{1} << (32 + unit);
+    const State next = state | run | State{writes_[unit]};
     const int64_t needed = bytes(after) + u.extra_bytes;
     if (needed <= limit_) reach(next, cost + u.cost_ns, state, unit);
     for (const Overwrite& o : u.overwrites) {

@@ -1,12 +1,15 @@
 #include "snug/plan/fit_budget.h"
 
+#include <algorithm>
+#include <deque>
+
 #include "snug/base/bytes.h"
-#include "snug/base/error.h"
+#include "snug/plan/squeezer.h"
 
 namespace snug {
 namespace {
 
-// The ways to cut `rows`, fastest first.
+// The ways to cut `rows`: as it runs best, then in smaller and smaller parts.
 std::vector<PartitionOptions> ways(int64_t rows, const Target& target,
                                    const PartitionOptions& first) {
   std::vector<PartitionOptions> all = {first};
@@ -23,26 +26,136 @@ std::vector<PartitionOptions> ways(int64_t rows, const Target& target,
   return all;
 }
 
+// One way of cutting the rows, without its kernels: those of all ways together would be too many.
+struct Way {
+  PartitionOptions cut;
+  double fastest_ns = 0;  // With nothing computed again.
+};
+
+class Search {
+ public:
+  Search(const Graph& graph, const Values& results, int64_t rows, const Target& target,
+         const InstantiateOptions& options)
+      : graph_(graph), results_(results), rows_(rows), target_(target), options_(options) {
+    for (const PartitionOptions& cut : ways(rows, target, options.partition)) {
+      problems_.push_back(instance(cut).problem);
+      squeezers_.emplace_back(problems_.back());
+      ways_.push_back({cut, predicted_ns(problems_.back(), squeezers_.back().free_plan())});
+    }
+  }
+
+  // The plan with the least predicted time; nothing where none was found.
+  struct Choice {
+    Plan plan;
+    size_t way = 0;
+  };
+  std::optional<Choice> choose(int64_t budget_bytes) {
+    const int64_t capacity = budget_bytes - problems_[0].persistent_bytes;
+    std::optional<Choice> best;
+    for (const size_t w : by_time()) {
+      if (best && ways_[w].fastest_ns >= best->plan.step_ns) break;
+      std::optional<Plan> plan = squeezers_[w].plan(capacity, Effort::full);
+      if (!plan) continue;
+      plan->step_ns = predicted_ns(problems_[w], *plan);
+      if (!best || plan->step_ns < best->plan.step_ns) best = {std::move(*plan), w};
+    }
+    if (!best) return {};
+    best->plan.fastest_ns = ways_[0].fastest_ns;
+    return best;
+  }
+
+  PlannedStep best(int64_t budget_bytes) {
+    std::optional<Choice> choice = choose(budget_bytes);
+    if (!choice) throw StepBudgetError(least_budget(squeezers_), budget_bytes);
+    Plan& plan = choice->plan;
+    plan.least_ns = least_ns(budget_bytes - plan.persistent_bytes, plan.step_ns);
+    const PartitionOptions& cut = ways_[choice->way].cut;
+    return {instance(cut), std::move(plan), cut};
+  }
+
+  std::vector<CurvePoint> curve(int points) {
+    const int64_t least = least_budget(squeezers_);
+    const int64_t most = std::max(least, squeezers_[0].free_plan().total_bytes());
+    std::vector<CurvePoint> curve;
+    for (int i = 0; i < points; ++i) {
+      const int64_t budget = least + (most - least) * i / std::max(1, points - 1);
+      const std::optional<Choice> choice = choose(budget);
+      if (!choice) continue;
+      const size_t nodes = problems_[choice->way].nodes.size();
+      curve.push_back({.budget_bytes = budget,
+                       .step_ns = choice->plan.step_ns,
+                       .part_rows = ways_[choice->way].cut.forced_part_rows,
+                       .again = static_cast<int>(choice->plan.steps.size() - nodes)});
+    }
+    return curve;
+  }
+
+ private:
+  // What no plan can beat, over all ways of cutting.
+  double least_ns(int64_t capacity, double found_ns) {
+    double least = found_ns;
+    for (size_t w = 0; w < ways_.size(); ++w) {
+      if (ways_[w].fastest_ns >= least || squeezers_[w].least_bytes() > capacity) continue;
+      const bool free = squeezers_[w].free_plan().arena_bytes <= capacity;
+      least = std::min(least, free ? ways_[w].fastest_ns : squeezers_[w].least_cost_ns(capacity));
+    }
+    return least;
+  }
+
+  Instance instance(const PartitionOptions& cut) const {
+    InstantiateOptions options = options_;
+    options.partition = cut;
+    return instantiate(graph_, results_, rows_, target_, options);
+  }
+
+  std::vector<size_t> by_time() const {
+    std::vector<size_t> order;
+    for (size_t w = 0; w < ways_.size(); ++w) order.push_back(w);
+    std::ranges::stable_sort(order, {}, [&](size_t w) { return ways_[w].fastest_ns; });
+    return order;
+  }
+
+  const Graph& graph_;
+  const Values& results_;
+  int64_t rows_;
+  Target target_;
+  InstantiateOptions options_;
+  std::deque<Problem> problems_;
+  std::vector<Squeezer> squeezers_;  // Of each problem.
+  std::vector<Way> ways_;
+};
+
 }  // namespace
+
+StepBudgetError::StepBudgetError(int64_t least_bytes, int64_t budget_bytes)
+    : BudgetError(
+          "the step needs {} at least, but {} are left of the budget for it; {} more would do",
+          bytes_text(least_bytes, Rounding::up), bytes_text(std::max<int64_t>(0, budget_bytes)),
+          bytes_text(least_bytes - budget_bytes, Rounding::up)),
+      least_bytes_(least_bytes),
+      budget_bytes_(budget_bytes) {}
+
+std::vector<CurvePoint> budget_curve(const Graph& graph, const Values& results, int64_t rows,
+                                     const Target& target, int points,
+                                     const InstantiateOptions& options, const CostSource& costs) {
+  InstantiateOptions weighed = options;
+  if (costs) weighed.costs = costs();
+  return Search(graph, results, rows, target, weighed).curve(points);
+}
 
 PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
                         const Target& target, int64_t budget_bytes,
-                        const InstantiateOptions& options) {
-  int64_t least = kUnlimited;
-  for (const PartitionOptions& way : ways(rows, target, options.partition)) {
-    InstantiateOptions cut = options;
-    cut.partition = way;
-    Instance instance = instantiate(graph, results, rows, target, cut);
+                        const InstantiateOptions& options, const CostSource& costs) {
+  {
+    Instance instance = instantiate(graph, results, rows, target, options);
     Plan plan = make_plan(instance.problem, kUnlimited);
-    if (plan.total_bytes() <= budget_bytes) {
-      return {std::move(instance), std::move(plan), way.forced_part_rows};
-    }
-    least = std::min(least, plan.total_bytes());
+    plan.step_ns = plan.fastest_ns = plan.least_ns = predicted_ns(instance.problem, plan);
+    if (plan.total_bytes() <= budget_bytes)
+      return {std::move(instance), std::move(plan), options.partition};
   }
-  throw BudgetError(
-      "the step needs {} at least, but {} are left of the budget for it; {} more would do",
-      bytes_text(least, Rounding::up), bytes_text(budget_bytes),
-      bytes_text(least - budget_bytes, Rounding::up));
+  InstantiateOptions weighed = options;
+  if (costs) weighed.costs = costs();
+  return Search(graph, results, rows, target, weighed).best(budget_bytes);
 }
 
 }  // namespace snug

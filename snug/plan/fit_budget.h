@@ -1,9 +1,11 @@
-// A step made to fit: the same step cut into smaller and smaller parts until its plan is within the
-// budget.
+// A step made to fit: which way of cutting its rows, and what is computed again, takes the least
+// time within the budget.
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "snug/base/error.h"
 #include "snug/plan/instantiate.h"
 #include "snug/plan/plan.h"
 
@@ -12,14 +14,45 @@ namespace snug {
 struct PlannedStep {
   Instance instance;
   Plan plan;
-  int64_t part_rows = 0;  // Rows of a micro-batch where the budget forced one; 0: none.
+  PartitionOptions cut;  // How its rows are cut: it decides the bits of sums over rows.
 };
 
-// The fastest way of cutting the rows whose plan is within the budget: first as it runs best, then
-// in parts of fewer rows side by side, then one after the other. Throws BudgetError with the least
-// budget that works.
+// The budget is too small for the step.
+class StepBudgetError : public BudgetError {
+ public:
+  StepBudgetError(int64_t least_bytes, int64_t budget_bytes);
+  // The least budget that works: at two hundredths less there is no plan.
+  int64_t least_bytes() const { return least_bytes_; }
+  // What the budget lacks.
+  int64_t missing_bytes() const { return least_bytes_ - budget_bytes_; }
+
+ private:
+  int64_t least_bytes_, budget_bytes_;
+};
+
+// What the costs of this machine are; asked only when the budget binds.
+using CostSource = std::function<CostModel()>;
+
+// The plan with the least predicted time within the budget (arena and variables), over all ways of
+// cutting the rows: as they run best, in parts of fewer rows side by side, or one after the other;
+// each with values computed again where that is needed. A step that fits as it runs best is taken
+// as it is. Without `costs`, those of `options` hold. Throws StepBudgetError.
 PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
                         const Target& target, int64_t budget_bytes,
-                        const InstantiateOptions& options = {});
+                        const InstantiateOptions& options = {}, const CostSource& costs = {});
+
+// The least predicted time at a budget.
+struct CurvePoint {
+  int64_t budget_bytes = 0;  // Of the arena and the variables.
+  double step_ns = 0;
+  int64_t part_rows = 0;  // Of a micro-batch; 0: none.
+  int again = 0;          // Nodes computed again.
+};
+
+// So many budgets, evenly from the least that works to what the step takes as it runs best.
+std::vector<CurvePoint> budget_curve(const Graph& graph, const Values& results, int64_t rows,
+                                     const Target& target, int points,
+                                     const InstantiateOptions& options = {},
+                                     const CostSource& costs = {});
 
 }  // namespace snug

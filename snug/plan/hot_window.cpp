@@ -9,7 +9,7 @@ namespace snug {
 namespace {
 
 // More items than this make the exact search too slow to be worth it.
-constexpr size_t kMostItems = 3000;
+constexpr size_t kMostItems = 800;
 
 // For each item, the most bytes that live at any step of its life.
 std::vector<int64_t> fullest_moments(std::span<const Item> items) {

@@ -63,7 +63,7 @@ bool Instant::can_be_made_again(int value) const {
 // its inputs.
 void Instant::cut(double price) {
   const int values = static_cast<int>(graph_.bytes.size());
-  MinCut cut(2 + values + static_cast<int>(graph_.units.size()));
+  MinCut cut(2 + values + static_cast<int>(graph_.units.size() + graph_.node_cost_ns.size()));
   // At a high price even a small value costs more than an integer holds: enough is enough.
   constexpr double kMost = static_cast<double>(MinCut::kInfinite) / 1024;
   const auto whole = [&](double cost) {
@@ -75,12 +75,21 @@ void Instant::cut(double price) {
     cut.add_edge(2 + v, can_be_made_again(v) ? unit_node(graph_.producer[v]) : 1,
                  whole(price * static_cast<double>(graph_.bytes[v])));
   }
-  for (int p = 0; p <= position_; ++p) {
-    const int u = timeline_.sequence()[p];
-    if (!graph_.units[u].pure || !timeline_.is_first(p)) continue;
-    cut.add_edge(unit_node(u), 1, whole(graph_.units[u].cost_ns));
-    for (const int v : graph_.units[u].in) {
-      if (!free_[v]) cut.add_edge(unit_node(u), 2 + v, MinCut::kInfinite);
+  std::vector<char> has_edges(graph_.units.size(), 0), is_paid(graph_.node_cost_ns.size(), 0);
+  for (int v = 0; v < values; ++v) {
+    if (!exists(v) || !can_be_made_again(v) || has_edges[graph_.producer[v]]) continue;
+    const int u = graph_.producer[v];
+    has_edges[u] = 1;
+    const Unit& unit = graph_.units[u];
+    if (!unit.parts) cut.add_edge(unit_node(u), 1, whole(unit.cost_ns));
+    // Pieces of a stage may have nodes in common: each is paid for once.
+    for (const int n : unit.parts ? unit.nodes : std::vector<int>()) {
+      cut.add_edge(unit_node(u), work_node(n), MinCut::kInfinite);
+      if (!is_paid[n]) cut.add_edge(work_node(n), 1, whole(graph_.node_cost_ns[n]));
+      is_paid[n] = 1;
+    }
+    for (const int in : unit.in) {
+      if (!free_[in]) cut.add_edge(unit_node(u), 2 + in, MinCut::kInfinite);
     }
   }
   bound_ = std::max(bound_, static_cast<double>(cut.solve()) / kScale * total_ - price * room_);

@@ -29,6 +29,7 @@ class Instant {
   bool exists(int value) const;
   bool can_be_made_again(int value) const;
   int unit_node(int unit) const { return 2 + static_cast<int>(graph_.bytes.size()) + unit; }
+  int work_node(int node) const { return unit_node(static_cast<int>(graph_.units.size())) + node; }
 
   const Timeline& timeline_;
   const UnitGraph& graph_;

@@ -83,6 +83,12 @@ class Instantiator {
       open_stage({.part_rows = instance_.rows});
       for (Item& item : items) add_prepare(item);
     }
+    work_ = {.rows = instance_.rows,
+             .part_rows = stage.part_rows,
+             .parts = stage.parts,
+             .lanes = stage.lanes,
+             .threads = stage.threads,
+             .cores = target_.threads};
     open_stage({.part_rows = stage.part_rows,
                 .parts = stage.parts,
                 .lanes = stage.lanes,
@@ -191,8 +197,8 @@ class Instantiator {
     item.stage = static_cast<int>(instance_.stages.size()) - 1;
     entry.name = item.node->label() + (item.what == Item::What::prepare ? " prepare" : "");
     entry.stage = item.stage;
-    entry.recomputable = !item.node->commits() && !item.sums;
-    entry.cost_ns = item.what == Item::What::run ? estimated_ns(*item.node, instance_.rows) : 0;
+    entry.recomputable = !item.node->commits();
+    entry.cost_ns = cost_of(item);
     for (const Argument& in : item.in) {
       if (in.problem_value >= 0) entry.in.push_back(in.problem_value);
     }
@@ -201,6 +207,21 @@ class Instantiator {
     entry.out.insert(entry.out.end(), item.partials.begin(), item.partials.end());
     instance_.items.push_back(std::move(item));
     instance_.problem.nodes.push_back(std::move(entry));
+  }
+
+  double cost_of(const Item& item) const {
+    if (item.what == Item::What::prepare) {
+      const int64_t bytes = instance_.problem.values[item.out[0].problem_value].bytes;
+      return options_.costs.node_ns + move_ns(options_.costs, 2 * bytes, /*threads=*/1);
+    }
+    double cost = node_ns(options_.costs, *item.node, work_);
+    if (!item.sums) return cost;
+    for (const Argument& out : item.out) {
+      const int64_t bytes = instance_.problem.values[out.problem_value].bytes;
+      const int sums = item.kernel->accumulates() ? work_.lanes - 1 : work_.parts - 1;
+      cost += sums * move_ns(options_.costs, 3 * bytes, target_.threads);
+    }
+    return cost;
   }
 
   static Kind kind_of(const Node& node) {
@@ -214,6 +235,7 @@ class Instantiator {
   Target target_;
   const InstantiateOptions& options_;
   Instance instance_;
+  StageWork work_;  // Of the stage that is being added.
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "snug/graph/graph.h"
+#include "snug/plan/cost_model.h"
 #include "snug/plan/partition.h"
 #include "snug/plan/problem.h"
 
@@ -12,6 +13,7 @@ namespace snug {
 
 struct InstantiateOptions {
   PartitionOptions partition;
+  CostModel costs;
   // Inputs whose memory is the caller's, bound before each step, instead of a slot in the arena.
   std::vector<Value> borrowed;
   // Every value keeps its own memory until the step ends, so that it can be read; nothing runs in

@@ -20,16 +20,17 @@ class Listing {
       : graph_(graph),
         rule_(rule),
         readers_(graph.bytes.size(), 0),
-        missing_(graph.units.size(), 0),
+        missing_(graph.program_size, 0),
         age_(graph.bytes.size(), -1) {
-    for (const Unit& unit : graph.units) {
+    for (int u = 0; u < graph.program_size; ++u) {
+      const Unit& unit = graph.units[u];
       for (const int v : unit.in) ++readers_[v];
       if (static_cast<size_t>(unit.section) >= waiting_.size())
         waiting_.resize(unit.section + 1, 0);
       ++waiting_[unit.section];
     }
     consumers_.resize(graph.bytes.size());
-    for (int u = 0; u < static_cast<int>(graph.units.size()); ++u) {
+    for (int u = 0; u < graph.program_size; ++u) {
       for (const int v : graph.units[u].in) {
         if (graph.producer[v] < 0) continue;
         ++missing_[u];
@@ -39,7 +40,7 @@ class Listing {
   }
 
   std::vector<int> run() {
-    for (int u = 0; u < static_cast<int>(graph_.units.size()); ++u) {
+    for (int u = 0; u < graph_.program_size; ++u) {
       if (missing_[u] == 0) ready_.insert(u);
     }
     while (!ready_.empty()) take(best());

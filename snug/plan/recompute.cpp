@@ -6,14 +6,13 @@
 #include "snug/plan/demand.h"
 #include "snug/plan/eviction.h"
 #include "snug/plan/instant.h"
+#include "snug/plan/range_max.h"
 #include "snug/plan/walk.h"
 
 namespace snug {
 namespace {
 
 constexpr int kPatience = 25;  // Rounds without a lower peak.
-// Positions and units looked at: some seconds for ten thousand units.
-constexpr int64_t kWork = 10'000'000, kQuickWork = 1'000'000;
 
 using Sequence = std::vector<int>;
 
@@ -61,11 +60,12 @@ class Undo {
         busy_(graph_.bytes.size(), 0) {}
 
   // The shorter sequence; nothing when all is needed.
-  std::optional<Sequence> next() {
+  std::optional<Sequence> next(int64_t& work) {
     std::vector<int> again;
     for (int p = 0; p < timeline_.length(); ++p) {
       if (!timeline_.is_first(p)) again.push_back(p);
     }
+    work -= timeline_.length() + static_cast<int64_t>(again.size());
     std::stable_sort(again.begin(), again.end(),
                      [&](int a, int b) { return unit(a).cost_ns > unit(b).cost_ns; });
     std::vector<char> removed(timeline_.length(), 0);
@@ -92,11 +92,9 @@ class Undo {
     if (std::any_of(u.out.begin(), u.out.end(), busy) ||
         std::any_of(u.in.begin(), u.in.end(), busy))
       return false;
-    size_t done = 0;
-    bool fits = true;
-    for (; done < u.out.size() && fits; ++done) fits = add(u.out[done], position, +1);
-    if (!fits) {
-      for (size_t i = 0; i < done; ++i) add(u.out[i], position, -1);
+    for (size_t i = 0; i < u.out.size(); ++i) {
+      if (add(u.out[i], position)) continue;
+      for (size_t done = 0; done < i; ++done) take_back(u.out[done], position);
       return false;
     }
     for (const int v : u.out) busy_[v] = 1;
@@ -104,30 +102,39 @@ class Undo {
     return true;
   }
 
-  // Lets the copy before the position live up to it. False: it does not fit.
-  bool add(int value, int position, int sign) {
+  // Where the copy before the position would live on; nothing where nobody reads the one that is
+  // made at the position.
+  std::optional<int> lives_from(int value, int position) const {
     const std::span<const Touch> touches = timeline_.touches(value);
     const int at = timeline_.touch_at(value, position);
-    if (at + 1 >= static_cast<int>(touches.size()) || touches[at + 1].write)
-      return true;  // Nobody reads this copy.
-    bool fits = true;
-    for (int p = touches[at - 1].position + 1; p <= position; ++p) {
-      live_[p] += sign * graph_.bytes[value];
-      fits = fits && (p == position || live_[p] <= limit_);
-    }
-    return fits;
+    if (at + 1 >= static_cast<int>(touches.size()) || touches[at + 1].write) return {};
+    return touches[at - 1].position + 1;
+  }
+
+  // Lets the copy before the position live up to it. False: it does not fit.
+  bool add(int value, int position) {
+    const std::optional<int> from = lives_from(value, position);
+    if (!from) return true;
+    if (live_.most(*from, position) + graph_.bytes[value] > limit_) return false;
+    live_.add(*from, position + 1, graph_.bytes[value]);
+    return true;
+  }
+
+  void take_back(int value, int position) {
+    const std::optional<int> from = lives_from(value, position);
+    if (from) live_.add(*from, position + 1, -graph_.bytes[value]);
   }
 
   const Timeline& timeline_;
   const UnitGraph& graph_;
   int64_t limit_;
-  std::vector<int64_t> live_;
+  RangeMax live_;           // By position.
   std::vector<char> busy_;  // By value: its touches are no longer those of the timeline.
 };
 
-Sequence without_waste(const UnitGraph& graph, Sequence sequence, int64_t limit) {
+Sequence without_waste(const UnitGraph& graph, Sequence sequence, int64_t limit, int64_t& work) {
   for (;;) {
-    std::optional<Sequence> shorter = Undo(Timeline(graph, sequence), limit).next();
+    std::optional<Sequence> shorter = Undo(Timeline(graph, sequence), limit).next(work);
     if (!shorter || Timeline(graph, *shorter).peak() > limit) return sequence;
     sequence = std::move(*shorter);
   }
@@ -135,8 +142,19 @@ Sequence without_waste(const UnitGraph& graph, Sequence sequence, int64_t limit)
 
 }  // namespace
 
+int64_t search_work(const UnitGraph& graph, Effort effort) {
+  const int64_t full = 1'000'000 + int64_t{300} * graph.program_size;
+  return effort == Effort::full ? full : full / 4;
+}
+
 std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequence, int64_t limit,
                                   Effort effort) {
+  int64_t work = search_work(graph, effort);
+  return recompute(graph, sequence, limit, effort, work);
+}
+
+std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequence, int64_t limit,
+                                  Effort effort, int64_t& work) {
   const Timeline timeline(graph, sequence);
   if (timeline.peak() <= limit) return sequence;
   std::vector<Sequence> seeds{sequence};
@@ -147,10 +165,9 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
   std::optional<Sequence> best;
   const auto consider = [&](std::optional<Sequence> found) {
     if (!found || Timeline(graph, *found).peak() > limit) return;
-    found = without_waste(graph, std::move(*found), limit);
+    found = without_waste(graph, std::move(*found), limit, work);
     if (!best || graph.cost_ns(*found) < graph.cost_ns(*best)) best = std::move(found);
   };
-  int64_t work = effort == Effort::full ? kWork : kQuickWork;
   for (const EvictionSettings& settings : kSettings) {
     for (const Sequence& seed : seeds) consider(evict(graph, seed, limit, settings, work));
     if (effort == Effort::quick && best) return best;

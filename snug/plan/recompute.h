@@ -16,5 +16,11 @@ enum class Effort { quick, full };
 // found; nothing when none was found, which is no proof that there is none. Deterministic.
 std::optional<std::vector<int>> recompute(const UnitGraph& graph, const std::vector<int>& sequence,
                                           int64_t limit, Effort effort);
+// The same, with the work (positions and units looked at) taken from `work`; it ends when that is
+// spent.
+std::optional<std::vector<int>> recompute(const UnitGraph& graph, const std::vector<int>& sequence,
+                                          int64_t limit, Effort effort, int64_t& work);
+// What a search may cost: about a second for some thousand units.
+int64_t search_work(const UnitGraph& graph, Effort effort);
 
 }  // namespace snug

@@ -122,7 +122,19 @@ class Reporter {
     return line("total", plan_.total_bytes(), "") + line("persistent", plan_.persistent_bytes, "") +
            line("arena", plan_.arena_bytes, fmt::format("  ({:.2f} % of the lower bound)", share)) +
            line("lower bound", plan_.max_live_bytes, "  (most bytes alive at one moment)") +
-           steps_line();
+           time_line() + steps_line();
+  }
+
+  std::string time_line() const {
+    if (plan_.step_ns <= 0) return {};
+    const double ratio = plan_.step_ns / std::max(1.0, plan_.fastest_ns);
+    const std::string text =
+        fmt::format("{:<12}{:>7.3g} ms  predicted", "step", plan_.step_ns / 1e6);
+    if (plan_.step_ns == plan_.fastest_ns) return text + "\n";
+    return text + fmt::format(
+                      ", {:.2f} times the {:.3g} ms without a budget; no plan within it can take "
+                      "less than {:.3g} ms\n",
+                      ratio, plan_.fastest_ns / 1e6, plan_.least_ns / 1e6);
   }
 
   std::string steps_line() const {

@@ -18,7 +18,7 @@ void Timeline::collect() {
   begin_.assign(values + 1, 0);
   int section = 0;
   for (const int u : sequence_) {
-    first_.push_back(!std::exchange(ran[u], 1));
+    first_.push_back(!std::exchange(ran[u], 1) && !graph_.is_piece(u));
     section_.push_back(section);
     section = graph_.units[u].pure ? section : graph_.units[u].section + 1;
     for (const int v : graph_.units[u].in) ++begin_[v + 1];

@@ -55,9 +55,7 @@ void add_overwrites(const Problem& problem, const std::vector<char>& local, bool
 }  // namespace
 
 UnitGraph::UnitGraph(const Problem& problem) : producer(problem.values.size(), -1) {
-  const Schedule program = program_order(problem);
-  Lifetimes lives = lifetimes(problem, program);
-  place_lanes(lives);
+  const Lifetimes lives = lifetimes(problem, program_order(problem));
   std::vector<char> local(problem.values.size(), 0);
   for (const Buffer& buffer : lives.buffers) local[buffer.value] = buffer.local;
   for (const ProblemValue& value : problem.values) {
@@ -65,30 +63,86 @@ UnitGraph::UnitGraph(const Problem& problem) : producer(problem.values.size(), -
     given.push_back(value.given);
     pinned.push_back(value.pinned);
   }
+  for (const ProblemNode& node : problem.nodes) node_cost_ns.push_back(node.cost_ns);
+  add_program(problem, local);
+  add_pieces(problem, local);
+  measure_lanes(problem);
+}
+
+void UnitGraph::add_program(const Problem& problem, const std::vector<char>& local) {
   int section = 0;
-  for (size_t s = 0; s < program.size(); ++s) {
-    const bool parts = lives.stages[s].parts > 1;
-    for (size_t i = 0; i < program[s].nodes.size(); i = parts ? program[s].nodes.size() : i + 1) {
-      Unit unit{.stage = program[s].stage, .section = section};
-      if (parts) unit.nodes = program[s].nodes;
-      if (!parts) unit.nodes = {program[s].nodes[i]};
+  for (const StageRun& run : program_order(problem)) {
+    const bool parts = problem.stages[run.stage].parts > 1;
+    for (size_t i = 0; i < run.nodes.size(); i = parts ? run.nodes.size() : i + 1) {
+      Unit unit{.stage = run.stage, .parts = parts, .section = section};
+      if (parts) unit.nodes = run.nodes;
+      if (!parts) unit.nodes = {run.nodes[i]};
       for (const int n : unit.nodes) {
         unit.cost_ns += problem.nodes[n].cost_ns;
         unit.pure = unit.pure && problem.nodes[n].recomputable;
         section += problem.nodes[n].recomputable ? 0 : 1;
       }
-      unit.extra_bytes = parts ? lives.stages[s].lanes * lives.stages[s].lane_bytes
-                               : aligned(problem.nodes[unit.nodes[0]].scratch_bytes);
+      if (!parts) unit.extra_bytes = aligned(problem.nodes[unit.nodes[0]].scratch_bytes);
       add_values(problem, local, unit);
       add_overwrites(problem, local, parts, unit);
       for (const int v : unit.out) producer[v] = static_cast<int>(units.size());
       units.push_back(std::move(unit));
     }
   }
+  program_size = static_cast<int>(units.size());
+}
+
+// To have one value of a stage again, not all of the stage has to run again: what leads to the
+// value is enough, from the values that other stages see too.
+void UnitGraph::add_pieces(const Problem& problem, const std::vector<char>& local) {
+  for (int u = 0; u < program_size; ++u) {
+    if (!units[u].parts || !units[u].pure) continue;
+    const Unit whole = units[u];
+    for (const int value : whole.out) {
+      Unit piece{.stage = whole.stage, .parts = true, .section = whole.section};
+      std::vector<int> wanted{value};
+      for (auto n = whole.nodes.rbegin(); n != whole.nodes.rend(); ++n) {
+        const ProblemNode& node = problem.nodes[*n];
+        const auto is_wanted = [&](int v) {
+          return std::find(wanted.begin(), wanted.end(), v) != wanted.end();
+        };
+        if (std::none_of(node.out.begin(), node.out.end(), is_wanted)) continue;
+        piece.nodes.insert(piece.nodes.begin(), *n);
+        piece.cost_ns += node.cost_ns;
+        for (const int v : node.in) {
+          if (local[v]) wanted.push_back(v);
+        }
+      }
+      if (piece.nodes.size() == whole.nodes.size()) continue;
+      add_values(problem, local, piece);
+      add_overwrites(problem, local, /*parts=*/true, piece);
+      producer[value] = static_cast<int>(units.size());
+      units.push_back(std::move(piece));
+    }
+  }
+}
+
+// The lanes of every stage and piece, one after the other.
+void UnitGraph::measure_lanes(const Problem& problem) {
+  Schedule schedule = program_order(problem);
+  const size_t stages = schedule.size();
+  for (size_t u = program_size; u < units.size(); ++u)
+    schedule.push_back({units[u].stage, units[u].nodes});
+  Lifetimes lives = lifetimes(problem, schedule);
+  place_lanes(lives);
+  size_t piece = stages;
+  size_t stage = 0;
+  for (size_t u = 0; u < units.size(); ++u) {
+    if (!units[u].parts) continue;
+    while (stage < stages && schedule[stage].stage != units[u].stage) ++stage;
+    const bool whole = static_cast<int>(u) < program_size;
+    const PlanStage& lanes = lives.stages[whole ? stage : piece++];
+    units[u].extra_bytes = lanes.lanes * lanes.lane_bytes;
+  }
 }
 
 std::vector<int> UnitGraph::program() const {
-  std::vector<int> sequence(units.size());
+  std::vector<int> sequence(program_size);
   std::iota(sequence.begin(), sequence.end(), 0);
   return sequence;
 }
@@ -97,8 +151,8 @@ Schedule UnitGraph::schedule(const std::vector<int>& sequence) const {
   Schedule schedule;
   for (const int u : sequence) {
     const Unit& unit = units[u];
-    const bool joins = !schedule.empty() && schedule.back().stage == unit.stage &&
-                       unit.nodes.size() == 1 && schedule.back().nodes.back() < unit.nodes[0];
+    const bool joins = !schedule.empty() && schedule.back().stage == unit.stage && !unit.parts &&
+                       schedule.back().nodes.back() < unit.nodes[0];
     if (!joins) schedule.push_back({unit.stage, {}});
     schedule.back().nodes.insert(schedule.back().nodes.end(), unit.nodes.begin(), unit.nodes.end());
   }

@@ -9,9 +9,11 @@
 
 namespace snug {
 
-// What runs as one: a node of a stage of one part, or a whole stage of several parts.
+// What runs as one: a node of a stage of one part, a whole stage of several parts, or a piece of
+// such a stage, which makes one of its values again.
 struct Unit {
   int stage = 0;
+  bool parts = false;  // Its stage has several.
   std::vector<int> nodes;
   std::vector<int> in, out;  // Values of the arena, each once; what only one lane sees is left out.
   std::vector<Overwrite> overwrites;  // Positions in out and in.
@@ -26,15 +28,24 @@ struct Unit {
 struct UnitGraph {
   explicit UnitGraph(const Problem& problem);
 
-  std::vector<Unit> units;
+  std::vector<Unit> units;     // Those of the program, then the pieces.
+  int program_size = 0;        // How many of the units are the program's.
   std::vector<int64_t> bytes;  // By value, aligned.
-  std::vector<int> producer;   // By value: its unit, or -1.
+  std::vector<int> producer;   // By value: the unit that makes it again, or -1.
   std::vector<char> given, pinned;
+  std::vector<double> node_cost_ns;  // By node.
+
+  bool is_piece(int unit) const { return unit >= program_size; }
 
   // Every unit once, as the problem lists them.
   std::vector<int> program() const;
   Schedule schedule(const std::vector<int>& sequence) const;
   double cost_ns(const std::vector<int>& sequence) const;
+
+ private:
+  void add_program(const Problem& problem, const std::vector<char>& local);
+  void add_pieces(const Problem& problem, const std::vector<char>& local);
+  void measure_lanes(const Problem& problem);
 };
 
 }  // namespace snug

@@ -20,7 +20,7 @@ class Walk {
         reads_(graph.bytes.size()),
         locks_(graph.bytes.size(), 0),
         there_(graph.bytes.size(), 0) {
-    const int end = static_cast<int>(graph.units.size());
+    const int end = graph.program_size;
     for (int u = 0; u < end; ++u) {
       for (const int v : graph.units[u].in) reads_[v].push_back(u);
     }
@@ -31,7 +31,7 @@ class Walk {
   }
 
   std::optional<std::vector<int>> run() {
-    const int end = static_cast<int>(graph_.units.size());
+    const int end = graph_.program_size;
     for (now_ = 0; now_ < end; ++now_) {
       if (!run_with(graph_.units[now_].in, now_)) return {};
     }
@@ -72,8 +72,7 @@ class Walk {
       if (!there_[v]) open.push_back(v);
     };
     for (const int v : wanted) want(v);
-    const int section =
-        now_ < static_cast<int>(graph_.units.size()) ? graph_.units[now_].section : -1;
+    const int section = now_ < graph_.program_size ? graph_.units[now_].section : -1;
     while (!open.empty()) {
       const int producer = graph_.producer[open.back()];
       open.pop_back();
@@ -127,7 +126,7 @@ class Walk {
   }
 
   bool execute(int u) {
-    if (sequence_.size() > kLongestFactor * graph_.units.size()) return false;
+    if (static_cast<int>(sequence_.size()) > kLongestFactor * graph_.program_size) return false;
     const Unit& unit = graph_.units[u];
     int64_t wanted = unit.extra_bytes;
     for (const int v : unit.out) {
@@ -169,7 +168,7 @@ class Walk {
     const int producer = graph_.producer[value];
     if (producer < 0 || !graph_.units[producer].pure) return false;
     const int next = next_read(value, now_);
-    const int end = static_cast<int>(graph_.units.size());
+    const int end = graph_.program_size;
     return next >= end || graph_.units[next].section == graph_.units[producer].section;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "snug/base/error.h"
+#include "snug/exec/calibration.h"
 #include "snug/plan/fuse.h"
 
 namespace snug {
@@ -11,22 +12,42 @@ Runner::Runner(StepGraph step, const std::vector<int64_t>& rows, const RunnerOpt
     : step_(std::move(step)), options_(options) {
   if (options.fuse) fused_ = snug::fuse(*step_.graph, step_.results());
   for (const int64_t count : rows) {
-    programs_.push_back(make_program(count, options.budget_bytes));
+    PlannedStep planned = plan(count, options.budget_bytes);
+    cuts_.push_back(planned.cut);
+    programs_.push_back(make_program(std::move(planned)));
   }
 }
 
-std::unique_ptr<Program> Runner::make_program(int64_t rows, int64_t budget_bytes) const {
-  const Graph& graph = fused_ ? *fused_ : *step_.graph;
-  InstantiateOptions instantiate;
-  instantiate.keep_all = options_.keep_all;
+InstantiateOptions Runner::instantiate_options() const {
+  InstantiateOptions options;
+  options.keep_all = options_.keep_all;
+  if (options_.costs) options.costs = *options_.costs;
   if (options_.borrow_inputs) {
-    instantiate.borrowed = step_.inputs;
-    instantiate.borrowed.insert(instantiate.borrowed.end(), step_.targets.begin(),
-                                step_.targets.end());
+    options.borrowed = step_.inputs;
+    options.borrowed.insert(options.borrowed.end(), step_.targets.begin(), step_.targets.end());
   }
-  PlannedStep planned =
-      plan_within(graph, step_.results(), rows, options_.target, budget_bytes, instantiate);
-  return std::make_unique<Program>(graph, std::move(planned.instance), std::move(planned.plan));
+  return options;
+}
+
+CostSource Runner::cost_source() const {
+  if (options_.costs) return {};
+  return [threads = options_.target.threads] {
+    return calibrated_costs(real_files(), cache_folder(), threads);
+  };
+}
+
+PlannedStep Runner::plan(int64_t rows, int64_t budget_bytes) const {
+  return plan_within(graph(), step_.results(), rows, options_.target, budget_bytes,
+                     instantiate_options(), cost_source());
+}
+
+std::vector<CurvePoint> Runner::curve(int points) const {
+  return budget_curve(graph(), step_.results(), programs_.at(0)->rows(), options_.target, points,
+                      instantiate_options(), cost_source());
+}
+
+std::unique_ptr<Program> Runner::make_program(PlannedStep planned) const {
+  return std::make_unique<Program>(graph(), std::move(planned.instance), std::move(planned.plan));
 }
 
 size_t Runner::arena_bytes() const {
@@ -54,7 +75,7 @@ Program& Runner::program_for(int64_t rows) {
     if (program->rows() == rows) return *program;
   }
   if (!late_ || late_->rows() != rows) {
-    late_ = make_program(rows, programs_.at(0)->plan().total_bytes());
+    late_ = make_program(plan(rows, programs_.at(0)->plan().total_bytes()));
     late_->bind(arena_, outside());
   }
   return *late_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "snug/exec/program.h"
@@ -19,6 +20,9 @@ struct RunnerOptions {
   // in the arena.
   bool borrow_inputs = false;
   int64_t budget_bytes = kUnlimited;  // For the arena and the variables of the step.
+  // The speeds that a budget's plan is weighed by; without, those of this machine, measured when a
+  // budget first binds.
+  std::optional<CostModel> costs;
 };
 
 class Runner {
@@ -36,6 +40,12 @@ class Runner {
   // place of the one that was last made so.
   Program& program_for(int64_t rows);
   const std::vector<std::unique_ptr<Program>>& programs() const { return programs_; }
+  // How the rows of each program are cut, in the order of programs(): with the threads, it decides
+  // the bits of sums over rows.
+  const std::vector<PartitionOptions>& cuts() const { return cuts_; }
+
+  // The least predicted time of a step of the first number of rows at so many budgets.
+  std::vector<CurvePoint> curve(int points) const;
 
   // Compiles the kernels of all programs, which takes memory beside the arena; bind() does it where
   // it was not done.
@@ -44,13 +54,18 @@ class Runner {
   void bind(std::byte* arena);
 
  private:
-  std::unique_ptr<Program> make_program(int64_t rows, int64_t budget_bytes) const;
+  PlannedStep plan(int64_t rows, int64_t budget_bytes) const;
+  InstantiateOptions instantiate_options() const;
+  CostSource cost_source() const;
+  std::unique_ptr<Program> make_program(PlannedStep planned) const;
+  const Graph& graph() const { return fused_ ? *fused_ : *step_.graph; }
   std::vector<void*> outside() const;
 
   StepGraph step_;
   RunnerOptions options_;
   std::unique_ptr<Graph> fused_;
   std::vector<std::unique_ptr<Program>> programs_;
+  std::vector<PartitionOptions> cuts_;
   std::unique_ptr<Program> late_;
   std::byte* arena_ = nullptr;
 };

@@ -1,0 +1,44 @@
+// What nodes cost on a machine, in nanoseconds of wall clock. Plain numbers: a plan is a pure
+// function of them.
+#pragma once
+
+#include <cstdint>
+
+#include "snug/graph/graph.h"
+
+namespace snug {
+
+// A speed on one thread, and of all threads together.
+struct Rate {
+  double one = 1, all = 1;
+};
+
+struct CostModel {
+  int threads = 1;  // That `all` stands for.
+  // Flops a nanosecond.
+  Rate matmul{90, 180};
+  Rate convolution{70, 140};
+  Rate other{8, 16};
+  // Bytes a nanosecond: where they stay in cache, and where they do not.
+  Rate cache{40, 80};
+  Rate memory{10, 16};
+  double node_ns = 150;   // To call a kernel.
+  double fork_ns = 3000;  // To start all threads and wait for them.
+};
+
+// How the rows of a stage are run: what a cost depends on beside the node.
+struct StageWork {
+  int64_t rows = 0;       // Of all parts together.
+  int64_t part_rows = 0;  // Of each but the last.
+  int parts = 1;
+  int lanes = 1;    // Parts side by side, a thread each.
+  int threads = 1;  // Of one kernel.
+  int cores = 1;    // That lanes are dealt to.
+};
+
+// One execution of the node on all rows.
+double node_ns(const CostModel& model, const Node& node, const StageWork& work);
+// Moving bytes once, on this many threads.
+double move_ns(const CostModel& model, int64_t bytes, int threads);
+
+}  // namespace snug

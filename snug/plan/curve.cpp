@@ -1,0 +1,143 @@
+#include "snug/plan/curve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "snug/base/bytes.h"
+
+namespace snug {
+namespace {
+
+constexpr double kWidth = 720, kHeight = 420, kLeft = 80, kRight = 30, kTop = 50, kBottom = 60;
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '&')
+      result += "&amp;";
+    else
+      result += c;
+  }
+  return result;
+}
+
+std::string way_text(const CurvePoint& point) {
+  std::string text;
+  if (point.part_rows > 0) text = fmt::format("parts of {} rows", point.part_rows);
+  if (point.again > 0)
+    text += fmt::format("{}{} nodes computed again", text.empty() ? "" : ", ", point.again);
+  return text.empty() ? "as it runs best" : text;
+}
+
+// Maps budgets and times to the picture.
+class Frame {
+ public:
+  Frame(std::span<const CurvePoint> curve, int64_t beside) : beside_(beside) {
+    low_ = curve.front().budget_bytes;
+    high_ = std::max(low_ + 1, curve.back().budget_bytes);
+    for (const CurvePoint& point : curve) slowest_ = std::max(slowest_, point.step_ns);
+  }
+
+  double x(const CurvePoint& point) const {
+    return kLeft + (kWidth - kLeft - kRight) * static_cast<double>(point.budget_bytes - low_) /
+                       static_cast<double>(high_ - low_);
+  }
+  double y(double ns) const {
+    return kHeight - kBottom - (kHeight - kTop - kBottom) * ns / (1.05 * slowest_);
+  }
+
+  std::string axes() const {
+    std::string text = fmt::format("<path d='M{0} {1}V{2}H{3}' fill='none' stroke='#888'/>\n",
+                                   kLeft, kTop, kHeight - kBottom, kWidth - kRight);
+    constexpr int kTicks = 5;
+    for (int i = 0; i < kTicks; ++i) {
+      const CurvePoint at{.budget_bytes = low_ + (high_ - low_) * i / (kTicks - 1)};
+      text += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>\n", x(at),
+                          kHeight - kBottom + 20, bytes_text(at.budget_bytes + beside_));
+      const double ns = slowest_ * i / (kTicks - 1);
+      text += fmt::format(
+          "<path d='M{0} {1:.1f}H{2}' stroke='#eee'/>"
+          "<text x='{3}' y='{4:.1f}' text-anchor='end'>{5:.3g} ms</text>\n",
+          kLeft, y(ns), kWidth - kRight, kLeft - 8, y(ns) + 4, ns / 1e6);
+    }
+    return text;
+  }
+
+ private:
+  int64_t beside_, low_ = 0, high_ = 1;
+  double slowest_ = 1;
+};
+
+}  // namespace
+
+size_t knee_of(std::span<const CurvePoint> curve) {
+  size_t knee = 0;
+  double farthest = -1;
+  for (size_t i = 0; i < curve.size(); ++i) {
+    const auto [first, last] = std::pair(curve.front(), curve.back());
+    const double along =
+        static_cast<double>(curve[i].budget_bytes - first.budget_bytes) /
+        static_cast<double>(std::max<int64_t>(1, last.budget_bytes - first.budget_bytes));
+    const double line = first.step_ns + (last.step_ns - first.step_ns) * along;
+    const double below = line - curve[i].step_ns;
+    if (below <= farthest) continue;
+    farthest = below;
+    knee = i;
+  }
+  return knee;
+}
+
+std::string curve_text(std::span<const CurvePoint> curve, int64_t beside_bytes) {
+  if (curve.empty()) return "no budget works\n";
+  const size_t knee = knee_of(curve);
+  const double fastest = curve.back().step_ns;
+  std::string text = fmt::format("{:>12}  {:>10}  {:>7}\n", "budget", "step", "times");
+  for (size_t i = 0; i < curve.size(); ++i) {
+    const CurvePoint& point = curve[i];
+    text += fmt::format("{:>12}  {:>7.3g} ms  {:>7.3f}  {}{}\n",
+                        bytes_text(point.budget_bytes + beside_bytes, Rounding::up),
+                        point.step_ns / 1e6, point.step_ns / fastest, way_text(point),
+                        i == knee ? "  <- the knee" : "");
+  }
+  return text;
+}
+
+std::string curve_svg(std::span<const CurvePoint> curve, int64_t beside_bytes,
+                      const std::string& title) {
+  std::string svg = fmt::format(
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0} {1}' width='{0}' height='{1}' "
+      "font-family='sans-serif' font-size='12'>\n<rect width='{0}' height='{1}' fill='white'/>\n"
+      "<text x='{2}' y='28' font-size='16'>{3}</text>\n",
+      kWidth, kHeight, kLeft, escaped(title));
+  if (curve.empty()) return svg + "</svg>\n";
+  const Frame frame(curve, beside_bytes);
+  svg += frame.axes();
+  std::string line;
+  for (const CurvePoint& point : curve)
+    line += fmt::format("{:.1f},{:.1f} ", frame.x(point), frame.y(point.step_ns));
+  svg +=
+      fmt::format("<polyline points='{}' fill='none' stroke='#2166ac' stroke-width='2'/>\n", line);
+  const size_t knee = knee_of(curve);
+  for (size_t i = 0; i < curve.size(); ++i) {
+    const CurvePoint& point = curve[i];
+    svg += fmt::format(
+        "<circle cx='{:.1f}' cy='{:.1f}' r='{}' fill='{}'><title>{}: {:.3g} ms, "
+        "{}</title></circle>\n",
+        frame.x(point), frame.y(point.step_ns), i == knee ? 6 : 4,
+        i == knee ? "#b2182b" : "#2166ac", bytes_text(point.budget_bytes + beside_bytes),
+        point.step_ns / 1e6, way_text(point));
+  }
+  const CurvePoint& at = curve[knee];
+  svg += fmt::format(
+      "<text x='{:.1f}' y='{:.1f}' fill='#b2182b'>knee: {}, {:.3g} ms</text>\n"
+      "<text x='{}' y='{}' text-anchor='middle'>budget of the process</text>\n</svg>\n",
+      std::min(frame.x(at) + 8, kWidth - 190), frame.y(at.step_ns) - 12,
+      bytes_text(at.budget_bytes + beside_bytes), at.step_ns / 1e6, (kLeft + kWidth - kRight) / 2,
+      kHeight - 14);
+  return svg;
+}
+
+}  // namespace snug

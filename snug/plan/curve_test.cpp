@@ -1,0 +1,35 @@
+#include "snug/plan/curve.h"
+
+#include <gtest/gtest.h>
+
+namespace snug {
+namespace {
+
+const std::vector<CurvePoint> kCurve = {
+    {1000, 100e6, 4, 0}, {2000, 40e6, 0, 7}, {3000, 30e6, 0, 2}, {4000, 29e6, 0, 0}};
+
+TEST(Curve, FindsTheKnee) { EXPECT_EQ(knee_of(kCurve), 1U); }
+
+TEST(Curve, SaysHowEachPointIsReached) {
+  const std::string text = curve_text(kCurve, 0);
+  EXPECT_NE(text.find("parts of 4 rows"), std::string::npos) << text;
+  EXPECT_NE(text.find("7 nodes computed again  <- the knee"), std::string::npos) << text;
+  EXPECT_NE(text.find("as it runs best"), std::string::npos) << text;
+}
+
+TEST(Curve, DrawsAPointForEachBudget) {
+  const std::string svg = curve_svg(kCurve, 0, "a < b");
+  EXPECT_NE(svg.find("a &lt; b"), std::string::npos);
+  size_t circles = 0;
+  for (size_t at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1))
+    ++circles;
+  EXPECT_EQ(circles, kCurve.size());
+}
+
+TEST(Curve, OfNothing) {
+  EXPECT_EQ(curve_text({}, 0), "no budget works\n");
+  EXPECT_NE(curve_svg({}, 0, "none").find("</svg>"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace snug

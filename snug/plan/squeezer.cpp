@@ -1,0 +1,102 @@
+#include "snug/plan/squeezer.h"
+
+#include <algorithm>
+
+#include "snug/plan/bounds.h"
+#include "snug/plan/exhaustive.h"
+#include "snug/plan/layout.h"
+#include "snug/plan/order.h"
+
+namespace snug {
+namespace {
+
+// Live bytes can be brought under the capacity and the offsets still miss it: then the live bytes
+// get that much less.
+constexpr int kTries = 4;
+
+}  // namespace
+
+Squeezer::Squeezer(const Problem& problem)
+    : problem_(&problem),
+      free_(lay_out(problem, program_order(problem), kUnlimited, Aim::lowest)) {}
+
+const UnitGraph& Squeezer::graph() {
+  if (!graph_) graph_ = std::make_unique<UnitGraph>(*problem_);
+  return *graph_;
+}
+
+int64_t Squeezer::least_bytes() { return snug::least_bytes(graph()); }
+
+double Squeezer::least_cost_ns(int64_t capacity) {
+  return snug::least_cost_ns(Timeline(graph(), graph().program()), capacity);
+}
+
+// The cheapest sequence that was found within the limit: the truth for a small problem; else the
+// program's order, and another one if that lowers the peak.
+std::optional<std::vector<int>> Squeezer::find_sequence(int64_t limit, Effort effort) {
+  const ExhaustiveResult truth = search_exhaustively(graph(), limit);
+  if (truth.complete) return truth.sequence;
+  int64_t work = search_work(graph(), effort);
+  std::optional<std::vector<int>> best = recompute(graph(), graph().program(), limit, effort, work);
+  if (best && (effort == Effort::quick || work <= 0)) return best;
+  if (!order_) order_ = best_order(graph());
+  if (*order_ == graph().program()) return best;
+  work = std::max(work, search_work(graph(), Effort::quick));
+  std::optional<std::vector<int>> other = recompute(graph(), *order_, limit, effort, work);
+  if (!best || (other && graph().cost_ns(*other) < graph().cost_ns(*best))) best = std::move(other);
+  return best;
+}
+
+std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
+  int64_t limit = capacity;
+  for (int i = 0; i < kTries && limit >= least_bytes(); ++i) {
+    const auto sequence = find_sequence(limit, effort);
+    if (!sequence) return {};
+    Plan plan = lay_out(*problem_, graph().schedule(*sequence), capacity, Aim::capacity);
+    if (plan.arena_bytes <= capacity) return plan;
+    limit -= plan.arena_bytes - capacity;
+  }
+  return {};
+}
+
+std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
+  if (free_.arena_bytes <= capacity) return free_;
+  if (effort == Effort::full) {
+    if (std::optional<Plan> plan = squeeze(capacity, effort)) return plan;
+  }
+  return squeeze(capacity, Effort::quick);
+}
+
+int64_t least_budget(std::span<Squeezer> ways) {
+  const int64_t persistent = ways[0].problem().persistent_bytes;
+  int64_t floor = kUnlimited, works = kUnlimited;
+  for (Squeezer& way : ways) {
+    floor = std::min(floor, way.least_bytes());
+    works = std::min(works, way.free_plan().arena_bytes);
+  }
+  const auto fits = [&](int64_t capacity, Effort effort) {
+    return std::ranges::any_of(
+        ways, [&](Squeezer& way) { return way.plan(capacity, effort).has_value(); });
+  };
+  const auto hundredths_less = [&](int64_t capacity, int64_t hundredths) {
+    return (capacity + persistent) * (100 - hundredths) / 100 - persistent;
+  };
+  for (int64_t low = floor;;) {
+    while (hundredths_less(works, 1) > low) {
+      const int64_t middle = low + (works - low) / 2;
+      (fits(middle, Effort::quick) ? works : low) = middle;
+    }
+    const int64_t less = hundredths_less(works, 2);
+    if (less < floor || !fits(less, Effort::full)) return works + persistent;
+    works = less;
+    low = std::max(floor, less - less / 20);
+  }
+}
+
+double predicted_ns(const Problem& problem, const Plan& plan) {
+  double cost = 0;
+  for (const PlanStep& step : plan.steps) cost += problem.nodes[step.node].cost_ns;
+  return cost;
+}
+
+}  // namespace snug

@@ -1,0 +1,62 @@
+#include "snug/plan/unit_graph.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/plan/squeezer.h"
+
+namespace snug {
+namespace {
+
+// y = conv(relu(norm(x))) in parts, where relu's result and y are read by later stages.
+Problem two_results() {
+  Problem problem;
+  problem.stages = {{.parts = 4, .lanes = 2}, {}, {}};
+  const auto value = [&](const char* name) {
+    problem.values.push_back({.name = name, .bytes = 4096, .part_bytes = 1024});
+    return static_cast<int>(problem.values.size()) - 1;
+  };
+  const int x = value("x"), norm = value("norm"), relu = value("relu"), y = value("y");
+  const int big = value("big"), last = value("last");
+  problem.values[x].given = true;
+  problem.values[big].bytes = 8192;
+  problem.values[last].pinned = true;
+  problem.nodes = {{.name = "norm", .in = {x}, .out = {norm}, .cost_ns = 1},
+                   {.name = "relu", .in = {norm}, .out = {relu}, .cost_ns = 1},
+                   {.name = "conv", .in = {relu}, .out = {y}, .cost_ns = 100},
+                   {.name = "big", .in = {y}, .out = {big}, .cost_ns = 10, .stage = 1},
+                   {.name = "last", .in = {big, relu}, .out = {last}, .cost_ns = 10, .stage = 2}};
+  return problem;
+}
+
+TEST(UnitGraph, APieceOfAStageMakesOneValueAgain) {
+  const Problem problem = two_results();
+  const UnitGraph graph(problem);
+  EXPECT_EQ(graph.program_size, 3);
+  const Unit& relu = graph.units[graph.producer[2]];
+  EXPECT_EQ(relu.nodes, (std::vector<int>{0, 1}));
+  EXPECT_EQ(relu.in, std::vector<int>{0});
+  EXPECT_EQ(relu.cost_ns, 2);
+  const Unit& conv = graph.units[graph.producer[3]];
+  EXPECT_EQ(conv.nodes, std::vector<int>{2});
+  EXPECT_EQ(conv.in, std::vector<int>{2});
+  EXPECT_LE(relu.extra_bytes, graph.units[0].extra_bytes + 2 * 1024);
+}
+
+TEST(UnitGraph, ThePlanRunsTheCheapPieceOnly) {
+  const Problem problem = two_results();
+  Squeezer squeezer(problem);
+  const int64_t free = squeezer.free_plan().arena_bytes;
+  int found = 0;
+  for (int64_t capacity = free - 64; capacity >= squeezer.least_bytes(); capacity -= 64) {
+    const std::optional<Plan> plan = squeezer.plan(capacity, Effort::full);
+    if (!plan) continue;
+    validate(problem, *plan);
+    EXPECT_LE(plan->arena_bytes, capacity);
+    EXPECT_EQ(predicted_ns(problem, *plan), 122 + 2) << "norm and relu once more, not conv";
+    ++found;
+  }
+  EXPECT_GT(found, 0);
+}
+
+}  // namespace
+}  // namespace snug
