@@ -18,6 +18,9 @@ namespace {
 constexpr int kVersion = 1;
 constexpr double kMeasureNs = 15e6;  // Of one measurement; there are about a dozen.
 
+// More than this is another program's time on the same cores.
+constexpr double kMostForkNs = 20e3;
+
 using Clock = std::chrono::steady_clock;
 
 double ns_since(Clock::time_point start) {
@@ -177,7 +180,8 @@ CostModel measure_costs(int threads) {
   costs.cache = rate_of(samples.sum, 128, threads, &Cost::bytes);
   costs.memory = rate_of(samples.sum, 2048, threads, &Cost::bytes);
   costs.node_ns = LoneKernel(*samples.sum.producer(), 1, 1).ns();
-  costs.fork_ns = threads > 1 ? best_ns([&] { parallel_parts(threads, threads, [](int) {}); }) : 0;
+  const double fork_ns = best_ns([&] { parallel_parts(threads, threads, [](int) {}); });
+  costs.fork_ns = threads > 1 ? std::min(fork_ns, kMostForkNs) : 0;
   return costs;
 }
 

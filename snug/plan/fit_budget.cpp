@@ -149,7 +149,6 @@ PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
   {
     Instance instance = instantiate(graph, results, rows, target, options);
     Plan plan = make_plan(instance.problem, kUnlimited);
-    plan.step_ns = plan.fastest_ns = plan.least_ns = predicted_ns(instance.problem, plan);
     if (plan.total_bytes() <= budget_bytes)
       return {std::move(instance), std::move(plan), options.partition};
   }

@@ -26,13 +26,18 @@ class Trials {
     return plan_fit(model_, model_.compiled(), data_, options_, without_limit(budget_)).plan;
   }
 
-  // To a hundredth. `enough` works.
+  // The planner knows what a step lacks: each try adds what the one before has missed. `enough`
+  // works.
   int64_t least_budget(int64_t enough) {
-    int64_t too_little = budget_.bytes;
     Budget tried = budget_;
-    while (enough - too_little > enough / 100) {
-      tried.bytes = too_little + (enough - too_little) / 2;
-      (fits(model_.compiled(), options_, tried) ? enough : too_little) = tried.bytes;
+    while (tried.bytes < enough) {
+      try {
+        const FitPlan plan = plan_fit(model_, model_.compiled(), data_, options_, tried).plan;
+        if (plan.fits()) return tried.bytes;
+        tried.bytes = plan.needed_bytes();
+      } catch (const StepBudgetError& error) {
+        tried.bytes += std::max<int64_t>(1, error.missing_bytes());
+      }
     }
     return enough;
   }
