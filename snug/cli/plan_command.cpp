@@ -84,12 +84,10 @@ int print_one(Session& session, const Arguments& arguments) {
     Json json = {{"command", arguments.command}, {"exit", 0}};
     json.update(json_of(plan));
     if (!curve.empty()) json["curve"] = json_of(curve, beside_step(plan));
-    fmt::print("{}
-", json.dump());
+    fmt::print("{}\n", json.dump());
   } else {
     fmt::print("{}", plan.text());
-    if (!curve.empty()) fmt::print("
-{}", curve_text(curve, beside_step(plan)));
+    if (!curve.empty()) fmt::print("\n{}", curve_text(curve, beside_step(plan)));
     fmt::print("\nIt fits. Next: snug fit {}\n", arguments.run_file);
   }
   return 0;
