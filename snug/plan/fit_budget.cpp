@@ -52,7 +52,9 @@ class Search {
   std::optional<Choice> choose(int64_t budget_bytes) {
     const int64_t capacity = budget_bytes - problems_[0].persistent_bytes;
     std::optional<Choice> best;
-    for (const size_t w : by_time()) {
+    // As it runs best, where that fits, whatever the prediction says.
+    const bool is_free = squeezers_[0].free_plan().arena_bytes <= capacity;
+    for (const size_t w : is_free ? std::vector<size_t>{0} : by_time()) {
       if (best && ways_[w].fastest_ns >= best->plan.step_ns) break;
       std::optional<Plan> plan = squeezers_[w].plan(capacity, Effort::full);
       if (!plan) continue;

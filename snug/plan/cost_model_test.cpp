@@ -1,0 +1,77 @@
+#include "snug/plan/cost_model.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/ops/ops.h"
+
+namespace snug {
+namespace {
+
+class CostModelTest : public ::testing::Test {
+ protected:
+  CostModelTest() {
+    const Value x = graph_.input("x", {DType::float32, {kRows, 64}});
+    product_ = ops::matmul(x, graph_.variable("w", {DType::float32, {64, 64}}));
+    curve_ = ops::tanh(x);
+    costs_.threads = 2;
+  }
+
+  double ns(const Value& value, const StageWork& work) const {
+    return node_ns(costs_, *value.producer(), work);
+  }
+
+  Graph graph_;
+  Value product_, curve_;
+  CostModel costs_;
+};
+
+TEST_F(CostModelTest, AProductTakesItsFlops) {
+  costs_.node_ns = 0;
+  const double flops = 2.0 * 1024 * 64 * 64;
+  EXPECT_NEAR(ns(product_, {.rows = 1024, .part_rows = 1024}), flops / costs_.matmul.one, 1);
+  costs_.matmul = {1, 1};
+  EXPECT_NEAR(ns(product_, {.rows = 1024, .part_rows = 1024}), flops, 1);
+}
+
+TEST_F(CostModelTest, ThreadsHelpAndStartingThemCosts) {
+  const StageWork one{.rows = 4096, .part_rows = 4096};
+  StageWork two = one;
+  two.threads = 2;
+  EXPECT_LT(ns(product_, two), ns(product_, one));
+  const StageWork few{.rows = 1, .part_rows = 1},
+      few_on_two{.rows = 1, .part_rows = 1, .threads = 2};
+  EXPECT_GT(ns(product_, few_on_two), ns(product_, few));
+}
+
+TEST_F(CostModelTest, SmallerPartsReadTheWeightsAgain) {
+  const auto in_parts = [&](int64_t part_rows, int lanes) {
+    return ns(product_, {.rows = 256,
+                         .part_rows = part_rows,
+                         .parts = static_cast<int>(256 / part_rows),
+                         .lanes = lanes,
+                         .threads = lanes == 1 ? 2 : 1,
+                         .cores = 2});
+  };
+  for (const int lanes : {1, 2}) {
+    EXPECT_LT(in_parts(128, lanes), in_parts(16, lanes));
+    EXPECT_LT(in_parts(16, lanes), in_parts(1, lanes));
+  }
+  EXPECT_LT(in_parts(1, 2), in_parts(1, 1)) << "every part of one lane starts all threads";
+}
+
+TEST_F(CostModelTest, ARestCountsByItsRows) {
+  const StageWork even{.rows = 128, .part_rows = 64, .parts = 2, .lanes = 2, .cores = 2};
+  StageWork rest = even;
+  rest.rows = 65;
+  EXPECT_LT(ns(curve_, rest), ns(curve_, even));
+  EXPECT_GT(ns(curve_, rest), ns(curve_, even) / 2);
+}
+
+TEST_F(CostModelTest, MovingIsBoundByMemory) {
+  EXPECT_DOUBLE_EQ(move_ns(costs_, 1000, 1), 1000 / costs_.memory.one);
+  EXPECT_DOUBLE_EQ(move_ns(costs_, 1000, 2), 1000 / costs_.memory.all);
+  EXPECT_DOUBLE_EQ(move_ns(costs_, 1000, 64), 1000 / costs_.memory.all) << "no more than all";
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,155 @@
+#include "snug/plan/fit_budget.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/autodiff/gradients.h"
+#include "snug/ops/ops.h"
+
+namespace snug {
+namespace {
+
+constexpr int64_t kBatch = 256;
+constexpr Target kTarget{.threads = 2};
+
+// A step with its loss and the update of its weights.
+struct TestStep {
+  Graph graph;
+  Values weights;
+  Value loss;
+
+  Value weight(const Shape& shape) {
+    weights.push_back(
+        graph.variable("w" + std::to_string(weights.size()), {DType::float32, shape}));
+    return weights.back();
+  }
+  Value dense(Value x, int64_t units) { return ops::matmul(x, weight({x.shape()[-1], units})); }
+  Value normed(Value x) {
+    const int64_t channels = x.shape()[-1];
+    const Value mean = graph.variable("mean", {DType::float32, {channels}});
+    const Value variance = graph.variable("variance", {DType::float32, {channels}});
+    return ops::batch_norm_training(x, mean, variance,
+                                    {.gamma = weight({channels}), .beta = weight({channels})});
+  }
+  void finish(Value y) {
+    loss = ops::sum(ops::multiply(y, y));
+    const Values gradients = snug::gradients(loss, weights);
+    for (size_t i = 0; i < weights.size(); ++i)
+      ops::assign_add(weights[i], ops::multiply_scalar(gradients[i], -1e-3F));
+  }
+  PlannedStep plan(int64_t budget) {
+    PlannedStep planned = plan_within(graph, {loss}, kBatch, kTarget, budget);
+    validate(planned.instance.problem, planned.plan);
+    return planned;
+  }
+  int64_t least() {
+    try {
+      plan(1);
+    } catch (const StepBudgetError& error) {
+      EXPECT_EQ(error.missing_bytes(), error.least_bytes() - 1);
+      return error.least_bytes();
+    }
+    ADD_FAILURE() << "one byte was enough";
+    return 0;
+  }
+};
+
+// Rows that know nothing of each other.
+void build_plain(TestStep& step) {
+  Value x = step.graph.input("x", {DType::float32, {kRows, 40}});
+  for (int i = 0; i < 4; ++i) x = ops::tanh(step.dense(x, 40));
+  step.finish(x);
+}
+
+// Batch norm after every layer: no row without the others.
+void build_coupled(TestStep& step) {
+  Value x = step.graph.input("x", {DType::float32, {kRows, 100}});
+  for (int i = 0; i < 6; ++i) x = ops::relu(step.normed(step.dense(x, 24)));
+  for (int i = 0; i < 3; ++i) x = ops::tanh(step.normed(ops::multiply_scalar(x, 2)));
+  step.finish(x);
+}
+
+TEST(FitBudget, TakesAStepThatFitsAsItIs) {
+  TestStep step;
+  build_plain(step);
+  const PlannedStep free = step.plan(kUnlimited);
+  EXPECT_EQ(free.cut.forced_part_rows, 0);
+  EXPECT_EQ(free.plan.steps.size(), free.instance.problem.nodes.size());
+  const PlannedStep just = step.plan(free.plan.total_bytes());
+  EXPECT_EQ(just.plan.arena_bytes, free.plan.arena_bytes);
+}
+
+TEST(FitBudget, AsksForTheCostsOnlyWhenTheBudgetBinds) {
+  TestStep step;
+  build_plain(step);
+  int asked = 0;
+  const CostSource costs = [&] {
+    ++asked;
+    return CostModel{};
+  };
+  const PlannedStep free =
+      plan_within(step.graph, {step.loss}, kBatch, kTarget, kUnlimited, {}, costs);
+  EXPECT_EQ(asked, 0);
+  plan_within(step.graph, {step.loss}, kBatch, kTarget, free.plan.total_bytes() - 64, {}, costs);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(FitBudget, CutsRowsThatKnowNothingOfEachOther) {
+  TestStep step;
+  build_plain(step);
+  const PlannedStep tight = step.plan(step.least());
+  EXPECT_GT(tight.cut.forced_part_rows, 0);
+  EXPECT_GT(tight.plan.step_ns, tight.plan.fastest_ns);
+  EXPECT_LE(tight.plan.least_ns, tight.plan.step_ns);
+}
+
+TEST(FitBudget, TheLeastIsTheLeast) {
+  for (void (*build)(TestStep&) : {build_plain, build_coupled}) {
+    TestStep step;
+    build(step);
+    const int64_t least = step.least();
+    EXPECT_LE(step.plan(least).plan.total_bytes(), least);
+    EXPECT_THROW(step.plan(least * 98 / 100), StepBudgetError);
+  }
+}
+
+TEST(FitBudget, IsAPureFunction) {
+  TestStep step;
+  build_coupled(step);
+  const int64_t least = step.least();
+  const int64_t budget = (least + step.plan(kUnlimited).plan.total_bytes()) / 2;
+  const PlannedStep one = step.plan(budget), other = step.plan(budget);
+  ASSERT_EQ(one.plan.steps.size(), other.plan.steps.size());
+  for (size_t i = 0; i < one.plan.steps.size(); ++i)
+    EXPECT_EQ(one.plan.steps[i].node, other.plan.steps[i].node);
+  ASSERT_EQ(one.plan.buffers.size(), other.plan.buffers.size());
+  for (size_t i = 0; i < one.plan.buffers.size(); ++i)
+    EXPECT_EQ(one.plan.buffers[i].offset, other.plan.buffers[i].offset);
+}
+
+TEST(FitBudget, MoreMemoryIsNeverMuchSlower) {
+  for (void (*build)(TestStep&) : {build_plain, build_coupled}) {
+    TestStep step;
+    build(step);
+    const std::vector<CurvePoint> curve = budget_curve(step.graph, {step.loss}, kBatch, kTarget, 9);
+    ASSERT_EQ(curve.size(), 9U);
+    for (size_t i = 1; i < curve.size(); ++i) {
+      EXPECT_GT(curve[i].budget_bytes, curve[i - 1].budget_bytes);
+      // The last is as it runs best, whatever is predicted for it.
+      if (i + 1 < curve.size()) EXPECT_LE(curve[i].step_ns, 1.1 * curve[i - 1].step_ns);
+    }
+    EXPECT_EQ(curve.back().part_rows, 0) << "it fits as it runs best";
+    EXPECT_EQ(curve.back().again, 0);
+  }
+}
+
+TEST(FitBudget, ARefusalSaysWhatIsMissing) {
+  const StepBudgetError error(3 << 20, 1 << 20);
+  EXPECT_STREQ(
+      error.what(),
+      "the step needs 3.0 MiB at least, but 1.0 MiB are left of the budget for it; 2.0 MiB "
+      "more would do");
+  EXPECT_EQ(error.exit_code(), 3);
+}
+
+}  // namespace
+}  // namespace snug

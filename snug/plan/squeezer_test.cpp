@@ -1,0 +1,65 @@
+#include "snug/plan/squeezer.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/plan/random_problem.h"
+
+namespace snug {
+namespace {
+
+TEST(Squeezer, HoldsTheCapacityAndIsValid) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    const Problem problem = testing::RandomProblem(seed).make();
+    Squeezer squeezer(problem);
+    const int64_t free = squeezer.free_plan().arena_bytes, least = squeezer.least_bytes();
+    for (const double share : {1.0, 0.7, 0.4, 0.1}) {
+      const auto capacity = least + static_cast<int64_t>(share * static_cast<double>(free - least));
+      const std::optional<Plan> plan = squeezer.plan(capacity, Effort::full);
+      if (!plan) continue;
+      EXPECT_LE(plan->arena_bytes, capacity);
+      validate(problem, *plan);
+      EXPECT_GE(predicted_ns(problem, *plan), predicted_ns(problem, squeezer.free_plan()));
+    }
+  }
+}
+
+TEST(Squeezer, FindsNothingBelowTheLeastBytes) {
+  const Problem problem = testing::training_chain(20, 3);
+  Squeezer squeezer(problem);
+  EXPECT_FALSE(squeezer.plan(squeezer.least_bytes() - 1, Effort::full));
+}
+
+TEST(Squeezer, WhatIsFoundQuicklyIsFoundWithCare) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const Problem problem = testing::training_chain(24, seed);
+    Squeezer squeezer(problem);
+    const int64_t free = squeezer.free_plan().arena_bytes;
+    for (const int64_t capacity : {free * 8 / 10, free * 5 / 10, free * 3 / 10}) {
+      const auto quick = squeezer.plan(capacity, Effort::quick);
+      const auto full = squeezer.plan(capacity, Effort::full);
+      ASSERT_LE(quick.has_value(), full.has_value());
+      if (!quick) continue;
+      EXPECT_LE(predicted_ns(problem, *full), predicted_ns(problem, *quick));
+      EXPECT_GE(predicted_ns(problem, *full), 0.999 * squeezer.least_cost_ns(capacity));
+    }
+  }
+}
+
+TEST(Squeezer, TheLeastBudgetIsTheLeastOfAllWays) {
+  std::vector<Problem> problems = {testing::training_chain(8, 1), testing::training_chain(8, 2)};
+  for (Problem& problem : problems) problem.persistent_bytes = 1000;
+  std::vector<Squeezer> ways;
+  for (const Problem& problem : problems) ways.emplace_back(problem);
+  const int64_t least = least_budget(ways);
+  const auto works = [&](int64_t budget) {
+    return ways[0].plan(budget - 1000, Effort::full) || ways[1].plan(budget - 1000, Effort::full);
+  };
+  EXPECT_TRUE(works(least));
+  EXPECT_FALSE(works(least * 98 / 100));
+  // A search that is no proof may find a little less alone.
+  EXPECT_LE(least * 96 / 100, least_budget({&ways[0], 1}));
+  EXPECT_LE(least * 96 / 100, least_budget({&ways[1], 1}));
+}
+
+}  // namespace
+}  // namespace snug
