@@ -7,6 +7,8 @@ find_dependency(OpenMP COMPONENTS CXX)
 find_dependency(fmt)
 find_dependency(hwy)
 find_dependency(ZLIB)
+find_dependency(nlohmann_json)
+find_dependency(Protobuf)
 
 # libdnnl-dev's own config wants OpenCL, which only its recommended packages bring: look for the files as well.
 find_package(dnnl CONFIG QUIET)

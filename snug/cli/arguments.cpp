@@ -10,7 +10,7 @@
 namespace snug::cli {
 namespace {
 
-constexpr std::array<std::string_view, 4> kCommands = {"fit", "plan", "summary", "doctor"};
+constexpr std::array<std::string_view, 5> kCommands = {"fit", "plan", "check", "summary", "doctor"};
 
 constexpr const char* kAbout =
     "Snug trains neural networks within a memory budget: it tells you before the first step that a "
@@ -18,12 +18,13 @@ constexpr const char* kAbout =
 constexpr const char* kStart = R"(
 Start here:
   snug doctor                            what this machine can do
+  snug check adult.csv                   what is wrong with the data, by row
   snug plan run.yaml                     how much memory a run needs, before it starts
   snug fit run.yaml --memory 256MiB      train within 256 MiB
   snug fit --help                        more about a command
 
 A run file says what to train on, what, and how:
-  data:  {train: {x: x.npy, y: y.npy}}
+  data:  {train: adult.csv, label: income}     or {train: {x: x.npy, y: y.npy}}
   model:
     - dense: {units: 64, activation: relu}
     - dropout: 0.5
@@ -48,6 +49,13 @@ Examples:
                                          a line for each, and the largest batch that fits
   snug plan run.yaml --curve curve.svg   step time against the budget, with its knee
   snug plan run.yaml --html plan.html    where every value stands, and when)";
+constexpr const char* kCheckExamples = R"(
+Examples:
+  snug check adult.csv --label income    columns, classes, bad rows, what to mend
+  snug check new.csv --against run.yaml  would a model of this run understand these rows?
+  snug check x.npy                       its rows, its range, rows that are not finite
+
+Reads the whole file once or twice, in fixed memory. Exit code 4 when something is wrong.)";
 constexpr const char* kSummaryExamples = R"(
 Examples:
   snug summary run.yaml                  layers, shapes and parameters, as in Keras
@@ -59,7 +67,7 @@ Examples:
 
 // What CLI11 fills in.
 struct Line {
-  std::string run_file, runs = "runs";
+  std::string run_file, runs = "runs", against, label;
   std::vector<std::string> settings;
   std::string memory, batch_sizes, epochs, seed, threads;
   std::string problem_file, curve_file, html_file;
@@ -112,6 +120,18 @@ void add_plan(CLI::App& app, Line& line) {
       ->type_name("FILE");
 }
 
+void add_check(CLI::App& app, Line& line) {
+  CLI::App* check = add_command(app, "check", "What is wrong with the data", kCheckExamples);
+  check->add_option("data", line.run_file, "A data file: .csv, .tsv, .npy, IDX; .gz too")
+      ->type_name("DATA");
+  check->add_option("--against", line.against, "A run file whose training data it must be like")
+      ->type_name("RUN.YAML");
+  check->add_option("--label", line.label, "The column with the classes")->type_name("COLUMN");
+  check->add_option("--runs", line.runs, "The folder that runs are kept in")
+      ->type_name("FOLDER")
+      ->capture_default_str();
+}
+
 void add_all(CLI::App& app, Line& line) {
   app.name("snug");
   app.footer(kStart);
@@ -119,6 +139,7 @@ void add_all(CLI::App& app, Line& line) {
   app.allow_extras();
   add_fit(app, line);
   add_plan(app, line);
+  add_check(app, line);
   CLI::App* summary = add_command(app, "summary", "The layers of a model", kSummaryExamples);
   add_run_options(summary, line);
   add_command(app, "doctor", "What this machine can do", kDoctorExamples);
@@ -177,6 +198,8 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
   for (const std::string& extra : command.remaining()) refuse_extra(extra, command);
   Arguments arguments{.command = command.get_name(),
                       .run_file = line.run_file,
+                      .against = line.against,
+                      .label = line.label,
                       .runs = line.runs,
                       .json = line.json,
                       .dry_run = line.dry_run,
@@ -184,6 +207,9 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
                       .curve_file = line.curve_file,
                       .html_file = line.html_file};
   if (arguments.command == "doctor") return arguments;
+  if (arguments.command == "check" && arguments.run_file.empty()) {
+    throw Error("which data? For example: snug check adult.csv");
+  }
   if (arguments.run_file.empty()) {
     throw Error("which run file? For example: snug {} run.yaml", arguments.command);
   }

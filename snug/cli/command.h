@@ -12,8 +12,9 @@ namespace snug::cli {
 
 // A command line as it was understood.
 struct Arguments {
-  std::string command;  // "fit", "plan", "summary", "doctor".
-  std::string run_file;
+  std::string command;               // "fit", "plan", "check", ...
+  std::string run_file;              // Of check: the data file.
+  std::string against, label;        // Of check: a run file, or a column.
   std::vector<Override> settings;    // fit.epochs=3, --epochs 3.
   std::vector<int64_t> batch_sizes;  // Of plan.
   Path runs = "runs";                // Where runs are kept.
@@ -30,6 +31,7 @@ struct Arguments {
 int fit_command(const Arguments& arguments);
 int plan_command(const Arguments& arguments);
 int summary_command(const Arguments& arguments);
+int check_command(const Arguments& arguments);
 int doctor_command(const Arguments& arguments);
 
 }  // namespace snug::cli

@@ -1,4 +1,5 @@
-// The files of a run file: .npy as {x: ..., y: ...}, IDX as {images: ..., labels: ...}.
+// The files of a run file: .npy as {x: ..., y: ...}, IDX as {images: ..., labels: ...}, CSV by
+// their names (see csv_section.cpp).
 
 #include <algorithm>
 #include <array>
@@ -11,31 +12,12 @@ namespace snug::cli {
 namespace {
 
 constexpr std::array<std::string_view, 5> kFiles = {"x", "y", "sample_weight", "images", "labels"};
-constexpr std::array<std::string_view, 7> kKeys = {"train",         "validation", "x",     "y",
-                                                   "sample_weight", "images",     "labels"};
+constexpr std::array<std::string_view, 10> kKeys = {
+    "train",      "validation",       "x",    "y", "sample_weight", "images", "labels",
+    "on_bad_row", "bad_rows_at_most", "split"};
 constexpr std::string_view kForms =
-    "{x: x.npy, y: y.npy} for NumPy files or {images: ..., labels: ...} for IDX files";
-
-bool is_csv(const YamlValue& value) {
-  return value.is_scalar() && (value.text.ends_with(".csv") || value.text.ends_with(".tsv"));
-}
-
-// What the design promises and this version does not have yet.
-void refuse_what_comes_later(const YamlValue& data) {
-  for (const YamlItem& item : data.items) {
-    if (is_csv(item.value)) {
-      item.value.fail(
-          "CSV files ({}) cannot be read yet; save the columns as .npy files and give "
-          "{}: {{x: x.npy, y: y.npy}}",
-          item.value.text, item.key);
-    }
-    if (item.key == "label" || item.key == "on_bad_row") {
-      throw PlacedError(item.where, fmt::format("{} is for CSV files, which cannot be read yet; "
-                                                "give {}",
-                                                item.key, kForms));
-    }
-  }
-}
+    "{x: x.npy, y: y.npy} for NumPy files, {images: ..., labels: ...} for IDX files, or the name "
+    "of a CSV or .npz file";
 
 const YamlValue& file_of(const YamlValue& files, std::string_view key) {
   if (const YamlValue* file = files.find(key)) return *file;
@@ -57,19 +39,37 @@ SourcePtr open_idx(const RunFile& run, const YamlValue& files, const Path& cache
                     .cache = cache});
 }
 
-SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cache) {
+SourcePtr open_arrays(const RunFile& run, const YamlValue& files, const Path& cache) {
   files.expect_map(kForms);
+  expect_keys(files, files.path == "data" ? std::span<const std::string_view>(kKeys) : kFiles,
+              "setting of " + files.path);
   const bool idx = files.find("images") != nullptr || files.find("labels") != nullptr;
   const bool npy = files.find("x") != nullptr || files.find("y") != nullptr;
   if (idx == npy) files.refuse(kForms);
   if (idx && files.find("sample_weight") != nullptr) {
     files.find("sample_weight")->fail("IDX files have no sample_weight; give class_weight in fit");
   }
+  return idx ? open_idx(run, files, cache) : open_npy(run, files);
+}
+
+SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cache) {
   try {
-    return placed(files.where,
-                  [&] { return idx ? open_idx(run, files, cache) : open_npy(run, files); });
+    return placed(files.where, [&] {
+      return is_record_file(files) ? open_record_file(run, files, cache)
+                                   : open_arrays(run, files, cache);
+    });
   } catch (const FileError& error) {
     throw FileError("{}: {}", files.where, error.what());
+  }
+}
+
+// A person who gives these has another kind of file in mind.
+void refuse_csv_settings(const YamlValue& data) {
+  for (const YamlItem& item : data.items) {
+    if (item.key != "label" && item.key != "columns") continue;
+    throw PlacedError(item.where, fmt::format("{} is for CSV files, such as train: rows.csv; the "
+                                              "files here need none",
+                                              item.key));
   }
 }
 
@@ -81,7 +81,9 @@ RunData open_data(const RunFile& run, const Path& cache) {
     throw PlacedError(run.file, fmt::format("there is no data; give data: {{train: {}}}", kForms));
   }
   data->expect_map(fmt::format("a map: train and validation, each {}", kForms));
-  refuse_what_comes_later(*data);
+  const YamlValue* first = data->find("train");
+  if (first != nullptr && is_csv(*first)) return open_csv(run, *data, cache);
+  refuse_csv_settings(*data);
   expect_keys(*data, kKeys, "setting of data");
   const YamlValue *train = data->find("train"), *validation = data->find("validation");
   const bool is_plain = std::ranges::any_of(kFiles, [&](auto key) { return data->find(key); });
@@ -89,11 +91,8 @@ RunData open_data(const RunFile& run, const Path& cache) {
     train->fail("the training files are given twice: under train and beside it; keep one");
   }
   if (!is_plain && train == nullptr) data->fail("data has no train; give train: {}", kForms);
-  if (train != nullptr && train->is_map()) expect_keys(*train, kFiles, "setting of data.train");
-  if (validation != nullptr && validation->is_map()) {
-    expect_keys(*validation, kFiles, "setting of data.validation");
-  }
   RunData opened{.train = open_files(run, is_plain ? *data : *train, cache)};
+  opened.bad_rows = read_bad_rows(run, *data, cache);
   if (validation != nullptr) opened.validation = open_files(run, *validation, cache);
   return opened;
 }

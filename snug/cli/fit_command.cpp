@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "snug/base/bytes.h"
+#include "snug/base/log.h"
 #include "snug/base/memory.h"
 #include "snug/cli/command.h"
 #include "snug/cli/run_directory.h"
@@ -41,6 +42,7 @@ Json summary_of(const Session& session, const FitPlan& plan, const RunWatch& wat
           {"budget_bytes", plan.budget_bytes},
           {"planned_bytes", plan.total_bytes()},
           {"peak_resident_bytes", peak_resident_bytes()},
+          {"bad_rows", session.left_out},
           {"seed", session.fit.seed},
           {"versions", versions()}};
 }
@@ -48,6 +50,14 @@ Json summary_of(const Session& session, const FitPlan& plan, const RunWatch& wat
 void write_results(const RunDirectory& directory, const RunWatch& watch, const Json& summary) {
   directory.write("history.csv", history_csv(watch.epochs()));
   directory.write("summary.json", summary.dump(2) + "\n");
+}
+
+// Rows in quarantine were written down before the run had a directory.
+void keep_rejected(const Session& session, const RunDirectory& directory) {
+  if (session.rejected.empty() || !real_files().size(session.rejected)) return;
+  real_files().rename(session.rejected, directory.path() / "rejected.csv");
+  log_message(LogLevel::info, "{} bad rows are in {}", session.left_out,
+              (directory.path() / "rejected.csv").string());
 }
 
 int exit_code_of_signal() { return caught_signal() == 0 ? 0 : 128 + caught_signal(); }
@@ -90,6 +100,7 @@ int fit_command(const Arguments& arguments) {
                directory.path().string());
     std::fflush(stdout);
   }
+  keep_rejected(session, directory);
   catch_signals();
   try {
     placed(session.run.file, [&] { fit->run(); });

@@ -46,6 +46,7 @@ int report(const Arguments& arguments, int exit, const std::string& message) {
 int run_command(const Arguments& arguments) {
   if (arguments.command == "fit") return fit_command(arguments);
   if (arguments.command == "plan") return plan_command(arguments);
+  if (arguments.command == "check") return check_command(arguments);
   if (arguments.command == "summary") return summary_command(arguments);
   return doctor_command(arguments);
 }

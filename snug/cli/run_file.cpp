@@ -1,5 +1,6 @@
 #include "snug/cli/run_file.h"
 
+#include <algorithm>
 #include <array>
 
 namespace snug::cli {
@@ -30,9 +31,26 @@ void check_name(const RunFile& run) {
                                           run.name));
 }
 
+// Of an .npz or TFRecord file only the file is a path; the others are names inside it.
 void make_absolute(const RunFile& run, YamlValue& value) {
+  if (value.is_map() && is_record_file(value)) {
+    for (const char* key : {"npz", "tfrecord"}) {
+      if (YamlValue* file = value.find(key)) make_absolute(run, *file);
+    }
+    return;
+  }
   if (value.is_scalar()) value.set_text(std::filesystem::absolute(run.path(value)).string());
   for (YamlItem& item : value.items) make_absolute(run, item.value);
+  for (YamlValue& element : value.list) make_absolute(run, element);
+}
+
+// Those keys of data that are files; with CSV files sample_weight is a column.
+bool names_files(const YamlValue& data, std::string_view key) {
+  constexpr std::array<std::string_view, 6> kFiles = {"train", "validation", "x",
+                                                      "y",     "images",     "labels"};
+  const YamlValue* train = data.find("train");
+  const bool csv = train != nullptr && is_csv(*train);
+  return std::ranges::find(kFiles, key) != kFiles.end() || (key == "sample_weight" && !csv);
 }
 
 }  // namespace
@@ -64,7 +82,11 @@ std::string place_of(const RunFile& run, std::string_view fit_setting) {
 std::string resolved_text(const RunFile& run, const FitOptions& options, int64_t budget_bytes) {
   YamlValue tree = run.tree;
   tree.at("name", run.file).set_text(run.name);
-  if (YamlValue* data = tree.find("data")) make_absolute(run, *data);
+  if (YamlValue* data = tree.find("data")) {
+    for (YamlItem& item : data->items) {
+      if (names_files(*data, item.key)) make_absolute(run, item.value);
+    }
+  }
   YamlValue& fit = tree.at("fit", run.file);
   const auto set = [&](std::string_view key, const std::string& value) {
     fit.at(key, run.file).set_text(value);

@@ -2,11 +2,14 @@
 // the line and, for a word that is not known, the nearest right one.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "snug/base/file.h"
 #include "snug/cli/yaml_value.h"
+#include "snug/data/bad_rows.h"
+#include "snug/data/columns.h"
 #include "snug/data/source.h"
 #include "snug/train/model.h"
 
@@ -28,10 +31,24 @@ RunFile read_run_file(const std::string& file, const std::vector<Override>& sett
 
 struct RunData {
   SourcePtr train;
-  SourcePtr validation;  // Null where there is none.
+  SourcePtr validation;            // Null where there is none.
+  std::optional<Columns> columns;  // Of CSV files, as they were chosen and fitted.
+  BadRowOptions bad_rows;          // What the file says about them.
+  int64_t left_out = 0;            // Bad rows that were left out.
 };
-// Rows of compressed files are inflated into the folder `cache`, once.
+// Rows of compressed files are inflated into the folder `cache`, once, and rows of text files are
+// packed there. Rejected rows are written to a file there.
 RunData open_data(const RunFile& run, const Path& cache);
+// The same for CSV files, whose settings stand in the section.
+bool is_csv(const YamlValue& files);
+RunData open_csv(const RunFile& run, const YamlValue& data, const Path& cache);
+// The same for one entry of .npz and TFRecord files.
+bool is_record_file(const YamlValue& files);
+SourcePtr open_record_file(const RunFile& run, const YamlValue& files, const Path& cache);
+// on_bad_row and bad_rows_at_most.
+BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Path& cache);
+// The choices of columns in the run file's own words, for the resolved file.
+void set_columns(RunFile& run, const Columns& columns);
 
 // The layers as a Sequential, with the input that the first of them or else the data says.
 Sequential make_model(const RunFile& run);

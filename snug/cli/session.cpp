@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "snug/base/log.h"
+#include "snug/data/checked.h"
+#include "snug/data/split.h"
 #include "snug/train/refusal.h"
 
 namespace snug::cli {
@@ -37,6 +40,62 @@ auto refusing(const Session& session, const Plan& plan) {
   }
 }
 
+// The classes that labels may have, where the loss wants their numbers.
+std::optional<int64_t> classes_of(const Session& session) {
+  const Types predictions = session.model.network().output_types();
+  if (session.model.compiled().loss(0)->class_name() != "SparseCategoricalCrossentropy") return {};
+  return predictions[0].shape[-1];
+}
+
+// Bad rows are left out before the first step, where the file says so.
+void check_rows(Session& session, const RunData& data) {
+  const bool impute = data.bad_rows.policy == BadRowPolicy::impute;
+  data::CheckOptions options{.bad_rows = data.bad_rows, .classes = classes_of(session)};
+  // What a column could not mend was refused when it was read.
+  if (impute && session.columns) options.bad_rows.policy = BadRowPolicy::stop;
+  session.left_out = data.left_out;
+  const auto checked = [&](const SourcePtr& source) {
+    if (!source) return source;
+    const data::CheckedData result = data::checked(source, options);
+    session.left_out += result.bad_rows;
+    if (result.bad_rows > 0) {
+      log_message(LogLevel::warning, "{}: {} bad rows are left out", source->fields()[0].name,
+                  result.bad_rows);
+    }
+    return result.source;
+  };
+  const YamlValue* section = session.run.section("data");
+  placed(section->where, [&] {
+    session.data = checked(data.train);
+    session.fit.validation_data = checked(data.validation);
+  });
+}
+
+// `split` says which rows validation_split takes; the tail is fit's own.
+void split_rows(Session& session) {
+  const YamlValue* section = session.run.section("data");
+  const YamlValue* word = section->find("split");
+  const double share = session.fit.validation_split;
+  if (word != nullptr && (share == 0 || session.fit.validation_data)) {
+    word->fail("split says which rows fit.validation_split takes; give that, and no validation");
+  }
+  if (share <= 0 || share >= 1 || session.fit.validation_data) return;
+  const SplitKind kind = word == nullptr
+                             ? SplitKind::tail
+                             : placed(word->where, [&] { return split_kind(word->as_text()); });
+  if (kind == SplitKind::tail) {
+    const auto rows = static_cast<double>(*session.data->rows());
+    data::warn_of_missing_classes(*session.data, static_cast<int64_t>(rows * (1 - share)));
+    return;
+  }
+  const data::SplitData split = placed(word->where, [&] {
+    return data::split(session.data, {.share = share, .kind = kind, .seed = session.fit.seed});
+  });
+  session.data = split.train;
+  session.fit.validation_data = split.validation;
+  session.fit.validation_split = 0;
+}
+
 }  // namespace
 
 std::unique_ptr<FitRun> make_fit(Session& session) {
@@ -52,15 +111,22 @@ Session open_session(const Arguments& arguments) {
   RunFile run = read_run_file(arguments.run_file, arguments.settings);
   FitOptions fit = fit_options(run);
   CompileOptions compile = compile_options(run);
-  const RunData data = open_data(run, arguments.cache());
-  fit.validation_data = data.validation;
+  RunData data = open_data(run, arguments.cache());
+  if (data.columns) set_columns(run, *data.columns);
   Sequential model = make_model(run, *data.train);
-  Session session{std::move(run), std::move(fit), data.train, std::move(model)};
+  Session session{.run = std::move(run),
+                  .fit = std::move(fit),
+                  .data = data.train,
+                  .model = std::move(model),
+                  .columns = data.columns,
+                  .rejected = data.bad_rows.rejected};
   placed(session.run.file, [&] { fit_network_to(session.model.network(), *session.data); });
   placed(place_of(session.run, "loss"), [&] {
     session.model.compile(std::move(compile));
     check_targets(session);
   });
+  check_rows(session, data);
+  split_rows(session);
   return session;
 }
 

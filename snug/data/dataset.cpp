@@ -5,6 +5,7 @@
 
 #include "snug/base/error.h"
 #include "snug/data/batch_reader.h"
+#include "snug/data/joined.h"
 #include "snug/data/ordered.h"
 
 namespace snug {
@@ -67,6 +68,44 @@ Dataset Dataset::shuffle(uint64_t seed, bool reshuffle_each_iteration) const {
   Dataset result = *this;
   result.order_ = order_->shuffle(seed, reshuffle_each_iteration);
   return result;
+}
+
+SourcePtr Dataset::rows_for(std::string_view verb) const {
+  if (batch_size_) throw Error("Dataset: {} after batch; put {} before it", verb, verb);
+  SourcePtr source = rows();
+  if (source->access() != Access::random) {
+    throw Error("Dataset: {}: {} and its fellows come in sequence; {} needs rows with numbers",
+                verb, source->fields()[0].name, verb);
+  }
+  return source;
+}
+
+Dataset Dataset::shard(int64_t count, int64_t index) const {
+  rows_for("shard");
+  Dataset result = *this;
+  result.order_ = order_->shard(count, index);
+  return result;
+}
+
+Dataset Dataset::concatenate(const Dataset& other) const {
+  return Dataset(data::concatenated(rows_for("concatenate"), other.rows_for("concatenate")));
+}
+
+Dataset Dataset::zip(const Dataset& first, const Dataset& second) {
+  return Dataset(data::zipped(first.rows_for("zip"), second.rows_for("zip")));
+}
+
+Dataset Dataset::map(MapRows function, MapSpec spec) const {
+  return Dataset(data::mapped(rows_for("map"), std::move(function), std::move(spec)));
+}
+
+Dataset Dataset::filter(const KeepRow& keep) const {
+  return Dataset(data::filtered(rows_for("filter"), keep));
+}
+
+Dataset Dataset::range(int64_t count) {
+  if (count < 1) throw Error("Dataset: range({}): at least one row is needed", count);
+  return Dataset(data::numbered(count));
 }
 
 // A number of batches as rows, or as it is before batch().
@@ -168,6 +207,7 @@ BatchSpec Dataset::spec() const {
 }
 
 SourcePtr Dataset::source() const {
+  if (!batches_ && drop_remainder_) return whole_batches();
   if (!batches_) return rows();
   const std::optional<int64_t> count = rows()->rows();
   const bool whole = count && (drop_remainder_ || *count % batch_size() == 0);
@@ -184,6 +224,17 @@ SourcePtr Dataset::source() const {
   unbatched = unbatched.skip(in_rows(batches_->skip));
   if (batches_->take) unbatched = unbatched.take(in_rows(*batches_->take));
   return unbatched.rows();
+}
+
+// Without the rows that no whole batch is left for.
+SourcePtr Dataset::whole_batches() const {
+  const std::optional<int64_t> count = rows()->rows();
+  if (!count) {
+    throw Error(
+        "Dataset: drop_remainder needs a number of rows that is known; give the generator's "
+        "spec .rows, or leave it out");
+  }
+  return take(*count / batch_size()).rows();
 }
 
 Dataset::Iterator Dataset::begin() const {

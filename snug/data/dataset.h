@@ -10,6 +10,7 @@
 
 #include "snug/data/arrays.h"
 #include "snug/data/generator.h"
+#include "snug/data/mapped.h"
 #include "snug/data/row_order.h"
 #include "snug/data/source.h"
 
@@ -53,6 +54,30 @@ class Dataset {
   // Rows, or batches after batch(). take(-1) takes all.
   Dataset take(int64_t count) const;
   Dataset skip(int64_t count) const;
+  // Every count-th row, from the index-th on: for one of several processes. Before batch().
+  Dataset shard(int64_t count, int64_t index) const;
+  // The rows of this one, then those of the other, which has fields of the same shapes and roles.
+  // Both need random access, and come before batch().
+  Dataset concatenate(const Dataset& other) const;
+  // Row by row the fields of both, x first, then y; as many rows as the shorter one has. Both need
+  // random access, and come before batch().
+  static Dataset zip(const Dataset& first, const Dataset& second);
+  // Rows that `function` makes of these, one for one (see data::mapped). Before batch().
+  Dataset map(MapRows function, MapSpec spec) const;
+  // Only rows for which `keep` says true, in any order; each is asked once, now. Needs random
+  // access and holds one bit a row. Before batch().
+  Dataset filter(const KeepRow& keep) const;
+  // 0, 1, ... count - 1 as an int32 input.
+  static Dataset range(int64_t count);
+  // A function on data sets, as one verb of a chain.
+  template <typename Function>
+  auto apply(const Function& function) const {
+    return function(*this);
+  }
+  // Folds all batches of one pass into a value.
+  template <typename Value, typename Function>
+  Value reduce(Value value, const Function& function) const;
+
   // Nullopt: without end. After batch(), a batch never holds rows of two repetitions. Throws Error
   // for a source that cannot start again.
   Dataset repeat(std::optional<int64_t> count = std::nullopt) const;
@@ -87,6 +112,9 @@ class Dataset {
   };
 
   SourcePtr rows() const;
+  // rows(), for a verb that needs random access and comes before batch().
+  SourcePtr rows_for(std::string_view verb) const;
+  SourcePtr whole_batches() const;
   int64_t in_rows(int64_t count) const;
   Dataset repeat_batches(std::optional<int64_t> count) const;
 
@@ -116,5 +144,11 @@ class Dataset::Iterator {
   std::shared_ptr<BatchReader> reader_;
   const Batch* batch_ = nullptr;
 };
+
+template <typename Value, typename Function>
+Value Dataset::reduce(Value value, const Function& function) const {
+  for (const Batch& batch : *this) value = function(std::move(value), batch);
+  return value;
+}
 
 }  // namespace snug

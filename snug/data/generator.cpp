@@ -12,24 +12,6 @@ namespace {
 // For pieces that are cast; one row at least.
 constexpr size_t kPieceBytes = size_t{64} << 10;
 
-StoredType stored_as(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return StoredType::float32;
-    case DType::float64:
-      return StoredType::float64;
-    case DType::int32:
-      return StoredType::int32;
-    case DType::int64:
-      return StoredType::int64;
-    case DType::uint8:
-      return StoredType::uint8;
-    case DType::boolean:
-      break;
-  }
-  return StoredType::boolean;
-}
-
 class Generator final : public Source {
  public:
   Generator(NextRows next, GeneratorSpec spec) : next_(std::move(next)), spec_(std::move(spec)) {

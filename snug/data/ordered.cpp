@@ -43,6 +43,10 @@ class OrderedSource final : public Source {
     position_ += rows;
     return rows;
   }
+  std::string place(int field, int64_t row) override {
+    return source_->place(field, order_.row(pass_, row));
+  }
+
   void restart() override { position_ = 0; }
   void begin_pass(uint64_t pass) override {
     source_->begin_pass(pass);

@@ -55,6 +55,18 @@ RowOrder RowOrder::repeat(std::optional<int64_t> count) const {
               size);
 }
 
+RowOrder RowOrder::shard(int64_t count, int64_t index) const {
+  if (count < 1 || index < 0 || index >= count) {
+    throw Error(
+        "Dataset: shard({}, {}): there must be at least one shard, and the index is from 0 "
+        "up to, but not, their number",
+        count, index);
+  }
+  const int64_t left =
+      size_ == kEndless ? kEndless : std::max<int64_t>(0, (size_ - index + count - 1) / count);
+  return with({.kind = Kind::shard, .count = count, .index = index}, left);
+}
+
 bool RowOrder::is_stretch() const {
   return std::ranges::all_of(verbs_, [](const Verb& verb) { return verb.kind == Kind::skip; });
 }
@@ -67,6 +79,9 @@ int64_t RowOrder::row(uint64_t pass, int64_t position) const {
     switch (verb.kind) {
       case Kind::skip:
         position += verb.count;
+        break;
+      case Kind::shard:
+        position = position * verb.count + verb.index;
         break;
       case Kind::shuffle:
         position = Permutation(verb.size_before, verb.seed, verb.reshuffle ? pass : 0)(position);

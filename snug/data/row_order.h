@@ -24,6 +24,9 @@ class RowOrder {
   // Nullopt: without end. Shuffles before it are shuffled anew in each repetition.
   RowOrder repeat(std::optional<int64_t> count) const;
 
+  // Every count-th row, from the index-th on.
+  RowOrder shard(int64_t count, int64_t index) const;
+
   // How many rows one pass has, those that come twice counted twice; or kEndless.
   int64_t size() const { return size_; }
   // Whether the rows are a stretch of neighbours in their own order.
@@ -32,12 +35,13 @@ class RowOrder {
   int64_t row(uint64_t pass, int64_t position) const;
 
  private:
-  enum class Kind { skip, shuffle, repeat };
+  enum class Kind { skip, shuffle, repeat, shard };
   struct Verb {
     Kind kind;
     int64_t size_before = 0;
     int64_t count = 0;
     uint64_t seed = 0;
+    int64_t index = 0;
     bool reshuffle = false;
   };
   RowOrder with(const Verb& verb, int64_t size) const;

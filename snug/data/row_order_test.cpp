@@ -39,6 +39,17 @@ TEST(RowOrder, AppliesVerbsInTheirOrder) {
   EXPECT_EQ(rows_of(five.take(0).repeat({})), Rows{});
 }
 
+TEST(RowOrder, ShardsHaveEveryRowOnce) {
+  const RowOrder seven(7);
+  EXPECT_EQ(rows_of(seven.shard(3, 0)), (Rows{0, 3, 6}));
+  EXPECT_EQ(rows_of(seven.shard(3, 2)), (Rows{2, 5}));
+  EXPECT_EQ(rows_of(seven.shard(9, 8)), Rows{});
+  EXPECT_EQ(rows_of(seven.skip(1).shard(2, 1).take(2)), (Rows{2, 4}));
+  EXPECT_EQ(rows_of(seven.repeat({}).shard(2, 1).take(4)), (Rows{1, 3, 5, 0}));
+  expect_within(message_of([&] { seven.shard(2, 2); }), "shard(2, 2)");
+  expect_within(message_of([&] { seven.shard(0, 0); }), "shard(0, 0)");
+}
+
 TEST(RowOrder, ShufflesAnewInEachPass) {
   const RowOrder shuffled = RowOrder(100).shuffle(7, true);
   EXPECT_EQ(rows_of(shuffled, 3), rows_of(shuffled, 3));

@@ -35,6 +35,24 @@ std::string_view name_of(StoredType type) {
   return kNames[static_cast<size_t>(type)];
 }
 
+StoredType stored_as(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return StoredType::float32;
+    case DType::float64:
+      return StoredType::float64;
+    case DType::int32:
+      return StoredType::int32;
+    case DType::int64:
+      return StoredType::int64;
+    case DType::uint8:
+      return StoredType::uint8;
+    case DType::boolean:
+      break;
+  }
+  return StoredType::boolean;
+}
+
 void check_fields(std::span<const Field> fields, std::span<const int64_t> rows) {
   SNUG_CHECK(fields.size() == rows.size());
   if (fields.empty()) throw Error("data: nothing was given to read; give at least an x");
@@ -69,6 +87,10 @@ Tensor rows_of(const Tensor& slot, int64_t first, int64_t count) {
   part.type.shape.set(0, count);
   part.data = static_cast<std::byte*>(slot.data) + static_cast<size_t>(first) * row_bytes;
   return part;
+}
+
+std::string Source::place(int field, int64_t row) {
+  return fmt::format("{}: row {}", fields()[field].name, row);
 }
 
 void Source::begin_pass(uint64_t /*pass*/) {

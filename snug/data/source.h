@@ -34,6 +34,7 @@ enum class StoredType : uint8_t {
 };
 size_t size_of(StoredType type);
 std::string_view name_of(StoredType type);
+StoredType stored_as(DType dtype);
 
 struct Field {
   std::string name;  // Where it comes from, for messages: "x", "train-images-idx3-ubyte.gz".
@@ -94,6 +95,9 @@ class Source {
   // A pass over the rows begins. Sources that order the rows of each pass anew take the order from
   // its number; in sequence, all but Access::once start again.
   virtual void begin_pass(uint64_t pass);
+
+  // Where a row stands, for messages: "x.npy: row 17", "adult.csv: line 19".
+  virtual std::string place(int field, int64_t row);
 
   // What it holds as long as it lives, beside the caller's own arrays: for the plan.
   virtual size_t buffer_bytes() const { return 0; }

@@ -17,6 +17,8 @@
 
 namespace snug {
 
+class Dataset;
+
 struct FitOptions {
   std::optional<int64_t> batch_size;  // 32, or ceil(rows / steps_per_epoch) where steps are given.
   int epochs = 1;                     // The last epoch's number, as in Keras: initial_epoch counts.
@@ -82,11 +84,15 @@ class Model {
   FitPlan plan(const SourcePtr& data, const FitOptions& options);
 
   History fit(const SourcePtr& data, const FitOptions& options = {});
+  // In the batches and the order that the data set says: it shuffles itself.
+  History fit(const Dataset& data, FitOptions options = {});
   // By name, as Keras's return_dict: "loss", then the metrics.
   Logs evaluate(const SourcePtr& data, const EvaluateOptions& options = {});
+  Logs evaluate(const Dataset& data, EvaluateOptions options = {});
   // One vector of floats for each output, row after row.
   std::vector<std::vector<float>> predict(const SourcePtr& data,
                                           const EvaluateOptions& options = {});
+  std::vector<std::vector<float>> predict(const Dataset& data, EvaluateOptions options = {});
   void predict(const SourcePtr& data, const PredictionSink& sink,
                const EvaluateOptions& options = {});
   // One update on all rows of `data`; the logs of this batch alone.

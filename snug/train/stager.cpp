@@ -13,6 +13,7 @@ namespace snug {
 // Where a program's slots stand: looked up once.
 struct Stager::Slots {
   const Program* program = nullptr;
+  int64_t planned_rows = 0;
   std::vector<Tensor> fields;  // In the order of the source's fields.
   std::vector<Value> values;
   Tensor weights;  // Empty where the step has none.
@@ -104,27 +105,48 @@ std::optional<Stager::Batch> Stager::next_in_order(Runner& runner) {
 }
 
 std::optional<Stager::Batch> Stager::next_in_sequence(Runner& runner) {
-  Program& program = runner.program(options_.batch_size);
-  const Slots& slots = slots_of(runner, program);
-  const int64_t rows = source_->next(options_.batch_size, slots.fields);
-  if (rows == 0) return std::nullopt;
-  if (rows < options_.batch_size) {
-    throw DataError(
-        "the source ended in the middle of a batch: {} rows instead of {}; a generator gives whole "
-        "batches",
-        rows, options_.batch_size);
+  int64_t wanted = options_.batch_size;
+  if (options_.range.count) wanted = std::min(wanted, *options_.range.count - position_);
+  if (wanted <= 0 || (options_.drop_remainder && wanted < options_.batch_size)) return std::nullopt;
+  Program* program = &runner.program(wanted);
+  const Slots* slots = &slots_of(runner, *program);
+  const int64_t rows = source_->next(wanted, slots->fields);
+  if (rows == 0 || (options_.drop_remainder && rows < wanted)) return std::nullopt;
+  if (rows < wanted) {
+    program = &move_to_short(runner, *slots, rows);
+    slots = &slots_of(runner, *program);
   }
   for (int64_t i = 0; i < rows; ++i) numbers_[i] = position_ + i;
-  check_labels(slots, runner.step());
-  weigh(slots);
-  if (slots.rows.data != nullptr) slots.rows.as<float>()[0] = static_cast<float>(rows);
+  check_labels(*slots, runner.step());
+  weigh(*slots);
+  if (slots->rows.data != nullptr) slots->rows.as<float>()[0] = static_cast<float>(rows);
   const Batch batch{
-      .program = &program,
+      .program = program,
       .rows = rows,
       .info = {
           .seed = options_.seed, .epoch = pass_, .position = static_cast<uint64_t>(position_)}};
   position_ += rows;
   return batch;
+}
+
+// The source ended in the middle of a batch, which nobody could know: the rows go to a program that
+// is planned for as many. Its slots may lie where theirs are, so they go by way of a copy.
+Program& Stager::move_to_short(Runner& runner, const Slots& slots, int64_t rows) {
+  std::vector<std::vector<std::byte>> copies;
+  for (const Tensor& slot : slots.fields) {
+    const Tensor part = rows_of(slot, 0, rows);
+    const auto* bytes = static_cast<const std::byte*>(part.data);
+    copies.emplace_back(bytes, bytes + (bytes == nullptr ? 0 : part.bytes()));
+  }
+  Program& program = runner.program_for(rows);
+  // Another short program may have stood at this address.
+  std::erase_if(slots_, [&](const auto& known) {
+    return known->program == &program && known->planned_rows != rows;
+  });
+  const Slots& own = slots_of(runner, program);
+  for (size_t i = 0; i < copies.size(); ++i)
+    std::ranges::copy(copies[i], static_cast<std::byte*>(own.fields[i].data));
+  return program;
 }
 
 const Stager::Slots& Stager::slots_of(Runner& runner, Program& program) {
@@ -134,6 +156,7 @@ const Stager::Slots& Stager::slots_of(Runner& runner, Program& program) {
   StepGraph& step = runner.step();
   auto slots = std::make_shared<Slots>();
   slots->program = &program;
+  slots->planned_rows = program.rows();
   size_t input = 0, target = 0;
   for (const Field& field : source_->fields()) {
     Value value;
@@ -196,10 +219,10 @@ void Stager::check_labels(const Slots& slots, const StepGraph& step) const {
     const int64_t per_row = std::max<int64_t>(1, std::ssize(labels) / slots.program->rows());
     const int64_t row = (wrong - labels.begin()) / per_row;
     throw DataError(
-        "{}: row {} has the label {}, but the model has {} outputs, for labels 0 to {}; mend the "
+        "{} has the label {}, but the model has {} outputs, for labels 0 to {}; mend the "
         "row, or give the last "
         "layer more units",
-        field.name, numbers_[row], *wrong, classes, classes - 1);
+        source_->place(static_cast<int>(i), numbers_[row]), *wrong, classes, classes - 1);
   }
 }
 

@@ -60,6 +60,7 @@ class Stager {
   const Slots& slots_of(Runner& runner, Program& program);
   std::optional<Batch> next_in_order(Runner& runner);
   std::optional<Batch> next_in_sequence(Runner& runner);
+  Program& move_to_short(Runner& runner, const Slots& slots, int64_t rows);
   void fill(const Slots& slots, Runner& runner, Program& program, int64_t rows);
   void lend(int field, Value value, Program& program, int64_t rows) const;
   void check_labels(const Slots& slots, const StepGraph& step) const;

@@ -218,9 +218,11 @@ class DataMistakes(Case):
         write_npy(self.folder / "x.npy", (ROWS, FEATURES), values)
         self.refuses(4, "42", "nan")
 
-    def test_what_comes_later_is_said(self):
+    def test_mistakes_about_files(self):
         self.edit("train: {x: x.npy, y: y.npy}", "train: rows.csv, label: income")
-        self.refuses(2, "run.yaml:1: ", "CSV", "rows.csv", ".npy")
+        self.refuses(6, "run.yaml:1: ", "rows.csv")
+        self.edit("train: {x: x.npy, y: y.npy}", "train: {x: x.npy, y: y.npy}, label: income")
+        self.refuses(2, "run.yaml:1: ", "label is for CSV files")
         self.edit("train: {x: x.npy, y: y.npy}", "train: {x: x.npy}")
         self.refuses(2, "run.yaml:1: ", "data.train has no y")
         self.edit("train: {x: x.npy, y: y.npy}", "train: {x: x.npy, labels: y.npy}")

@@ -1,0 +1,237 @@
+// CSV files in a run file: {train: rows.csv, label: income, columns: {age: standardise}}.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "snug/base/log.h"
+#include "snug/cli/run_file.h"
+#include "snug/data/csv.h"
+#include "snug/data/file_list.h"
+
+namespace snug::cli {
+namespace {
+
+constexpr std::array<std::string_view, 10> kKeys = {
+    "train",   "validation", "label",      "sample_weight",    "header",
+    "columns", "delimiter",  "on_bad_row", "bad_rows_at_most", "split"};
+constexpr std::array<std::string_view, 3> kColumnKeys = {"use", "missing", "buckets"};
+constexpr std::string_view kColumnForms =
+    "a word (standardise, min_max, log, as_is, one_hot, index, hash, drop) or a map such as {use: "
+    "standardise, missing: mean}";
+
+bool is_csv_name(const YamlValue& value) {
+  if (!value.is_scalar()) return false;
+  constexpr std::array<std::string_view, 8> kEnds = {".csv",    ".tsv",    ".txt",    ".data",
+                                                     ".csv.gz", ".tsv.gz", ".txt.gz", ".data.gz"};
+  return std::ranges::any_of(kEnds, [&](auto end) { return value.text.ends_with(end); });
+}
+
+std::vector<Path> files_of(const RunFile& run, const YamlValue& value) {
+  std::vector<Path> patterns;
+  if (value.is_list()) {
+    for (const YamlValue& element : value.list) patterns.push_back(run.path(element));
+  } else {
+    patterns.push_back(run.path(value));
+  }
+  return placed(value.where, [&] { return list_files(real_files(), patterns); });
+}
+
+std::vector<std::string> names_of(const YamlValue* value) {
+  std::vector<std::string> names;
+  if (value == nullptr) return names;
+  if (!value->is_list()) return {value->as_text()};
+  for (const YamlValue& element : value->list) names.push_back(element.as_text());
+  return names;
+}
+
+void read_missing(const YamlValue& value, ColumnSetting& setting) {
+  for (int i = 0; i <= static_cast<int>(MissingRule::category); ++i) {
+    const auto rule = static_cast<MissingRule>(i);
+    if (rule != MissingRule::value && value.is_scalar() && value.text == name_of(rule)) {
+      setting.missing = rule;
+      return;
+    }
+  }
+  setting.missing = MissingRule::value;
+  try {
+    setting.missing_value = value.as_double();
+  } catch (const Error&) {
+    value.refuse("refuse, mean, flag, category or a number");
+  }
+}
+
+void read_buckets(const YamlValue& value, ColumnSetting& setting) {
+  constexpr int64_t kMost = 1 << 16;
+  setting.buckets = value.as_int();
+  if (setting.buckets < 1 || setting.buckets > kMost) value.refuse("from 1 to 65536");
+}
+
+ColumnSetting read_column(const YamlValue& value) {
+  ColumnSetting setting;
+  const auto use = [&](const YamlValue& word) {
+    setting.use = placed(word.where, [&] { return column_use(word.as_text()); });
+  };
+  if (value.is_scalar()) {
+    use(value);
+    return setting;
+  }
+  value.expect_map(kColumnForms);
+  // {hash: 128}
+  if (value.items.size() == 1 && value.items[0].key == "hash") {
+    setting.use = ColumnUse::hash;
+    read_buckets(value.items[0].value, setting);
+    return setting;
+  }
+  expect_keys(value, kColumnKeys, "setting of a column");
+  if (const YamlValue* word = value.find("use")) use(*word);
+  if (const YamlValue* missing = value.find("missing")) read_missing(*missing, setting);
+  if (const YamlValue* buckets = value.find("buckets")) read_buckets(*buckets, setting);
+  return setting;
+}
+
+char read_delimiter(const YamlValue& value) {
+  const std::string& text = value.as_text();
+  if (text == "\\t" || text == "tab") return '\t';
+  if (text.size() != 1 || text[0] == '"' || text[0] == '\n') value.refuse("one character, or tab");
+  return text[0];
+}
+
+// A sixteenth of the budget, where there is one.
+int64_t memory_for_rows(const RunFile& run) {
+  constexpr int64_t kLeast = int64_t{1} << 20, kMost = int64_t{64} << 20;
+  const YamlValue* fit = run.section("fit");
+  const YamlValue* memory = fit != nullptr ? fit->find("memory") : nullptr;
+  return memory == nullptr ? kMost / 4 : std::clamp(memory->as_bytes() / 16, kLeast, kMost);
+}
+
+data::CsvOptions read_options(const RunFile& run, const YamlValue& data, const Path& cache) {
+  data::CsvOptions options;
+  options.wishes.labels = names_of(data.find("label"));
+  if (options.wishes.labels.empty()) {
+    data.fail("which column is the label? Give label: NAME, one of the columns of the file");
+  }
+  if (const YamlValue* weight = data.find("sample_weight"))
+    options.wishes.weight = weight->as_text();
+  if (const YamlValue* header = data.find("header")) options.header = header->as_bool();
+  if (const YamlValue* delimiter = data.find("delimiter")) {
+    options.delimiter = read_delimiter(*delimiter);
+  }
+  if (const YamlValue* columns = data.find("columns")) {
+    columns->expect_map("a map of columns, such as {age: standardise}");
+    for (const YamlItem& item : columns->items) {
+      options.wishes.settings[item.key] = read_column(item.value);
+    }
+  }
+  options.bad_rows = read_bad_rows(run, data, cache);
+  options.cache = cache;
+  options.most_in_memory = memory_for_rows(run);
+  return options;
+}
+
+data::CsvData open_table(const YamlValue& files, const data::CsvOptions& options) {
+  try {
+    return placed(files.where, [&] { return data::csv(options); });
+  } catch (const FileError& error) {
+    throw FileError("{}: {}", files.where, error.what());
+  }
+}
+
+std::string first_lines(const std::string& text, int count) {
+  size_t at = 0;
+  for (int line = 0; line < count; ++line) {
+    at = text.find('\n', at);
+    if (at == std::string::npos || at + 1 == text.size()) return text;
+    ++at;
+  }
+  return text.substr(0, at) +
+         fmt::format("  ... and {} more\n",
+                     std::count(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), '\n'));
+}
+
+void report(const YamlValue& files, const data::CsvData& csv, bool with_columns) {
+  const std::string name = files.is_list() ? files.list[0].text + ", ..." : files.text;
+  constexpr int kMostLines = 40;
+  if (with_columns) {
+    std::string table = first_lines(csv.columns.text(), kMostLines);
+    table.pop_back();
+    log_message(LogLevel::info, "Columns of {}: {} rows, {} numbers for the model\n{}", name,
+                *csv.source->rows(), csv.columns.input_width(), table);
+  }
+  if (csv.bad_rows > 0) {
+    log_message(LogLevel::warning, "{}: {} bad rows are left out", name, csv.bad_rows);
+  }
+  if (csv.imputed > 0) {
+    log_message(LogLevel::warning, "{}: {} bad cells are imputed", name, csv.imputed);
+  }
+}
+
+}  // namespace
+
+bool is_csv(const YamlValue& files) {
+  if (files.is_list()) return !files.list.empty() && is_csv_name(files.list[0]);
+  return is_csv_name(files);
+}
+
+BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Path& cache) {
+  BadRowOptions options;
+  if (const YamlValue* policy = data.find("on_bad_row")) {
+    options.policy = placed(policy->where, [&] { return bad_row_policy(policy->as_text()); });
+  }
+  if (const YamlValue* most = data.find("bad_rows_at_most")) {
+    options.most = most->as_double();
+    if (!(options.most >= 0 && options.most <= 1)) most->refuse("a share, from 0 to 1");
+  }
+  if (options.policy == BadRowPolicy::quarantine) {
+    options.rejected = cache / fmt::format("{}-{}.rejected.csv", run.name, ::getpid());
+    real_files().create_directories(cache);
+    real_files().remove(options.rejected);
+  }
+  return options;
+}
+
+RunData open_csv(const RunFile& run, const YamlValue& data, const Path& cache) {
+  expect_keys(data, kKeys, "setting of data for CSV files");
+  const YamlValue &train = *data.find("train"), *validation = data.find("validation");
+  data::CsvOptions options = read_options(run, data, cache);
+  options.files = files_of(run, train);
+  const data::CsvData rows = open_table(train, options);
+  report(train, rows, /*with_columns=*/true);
+  RunData opened{.train = rows.source,
+                 .columns = rows.columns,
+                 .bad_rows = options.bad_rows,
+                 .left_out = rows.bad_rows};
+  if (validation == nullptr) return opened;
+  if (!is_csv(*validation)) validation->refuse("CSV files, as the training data is");
+  options.files = files_of(run, *validation);
+  options.like = &*opened.columns;
+  const data::CsvData other = open_table(*validation, options);
+  report(*validation, other, /*with_columns=*/false);
+  opened.validation = other.source;
+  opened.left_out += other.bad_rows;
+  return opened;
+}
+
+void set_columns(RunFile& run, const Columns& columns) {
+  YamlValue& data = run.tree.at("data", run.file);
+  data.at("header", run.file).set_text(columns.has_header ? "true" : "false");
+  YamlValue& map = data.at("columns", run.file);
+  map.kind = YamlValue::Kind::map;
+  for (const Column& column : columns.columns) {
+    YamlValue& value = map.at(column.name, run.file);
+    value = YamlValue{};
+    value.where = run.file;
+    value.kind = YamlValue::Kind::map;
+    value.at("use", run.file).set_text(name_of(column.use));
+    if (column.use == ColumnUse::drop) continue;
+    value.at("missing", run.file)
+        .set_text(column.missing == MissingRule::value ? fmt::format("{}", column.missing_value)
+                                                       : std::string(name_of(column.missing)));
+    if (column.use == ColumnUse::hash) {
+      value.at("buckets", run.file).set_text(std::to_string(column.buckets));
+    }
+  }
+}
+
+}  // namespace snug::cli

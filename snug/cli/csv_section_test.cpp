@@ -1,0 +1,85 @@
+// How a run file speaks of CSV files.
+
+#include <gtest/gtest.h>
+
+#include "snug/cli/run_file.h"
+#include "snug/data/source_testing.h"
+#include "snug/testing/memory_files.h"
+#include "snug/testing/temp_dir.h"
+
+namespace snug::cli {
+namespace {
+
+using testing::expect_within;
+using testing::message_of;
+using testing::write_text;
+
+class CsvSection : public ::testing::Test {
+ protected:
+  CsvSection() {
+    write_text(real_files(), folder_ / "t.csv", "age,city,w,y\n20,a,1,no\n30,b,2,yes\n40,a,1,no\n");
+  }
+
+  RunFile run_with(const std::string& data) {
+    write_text(real_files(), folder_ / "run.yaml", "data: {" + data + "}\n");
+    return read_run_file((folder_ / "run.yaml").string(), {});
+  }
+  RunData open(const std::string& data) { return open_data(run_with(data), folder_ / "cache"); }
+  std::string refusal(const std::string& data) {
+    return message_of([&] { open(data); });
+  }
+
+  testing::TempDir folder_;
+};
+
+TEST_F(CsvSection, ReadsColumns) {
+  const RunData data = open(
+      "train: t.csv, label: y, sample_weight: w, "
+      "columns: {age: {use: min_max, missing: 3.5}, city: {hash: 4}}");
+  ASSERT_TRUE(data.columns);
+  EXPECT_EQ(data.columns->find("age")->use, ColumnUse::min_max);
+  EXPECT_EQ(data.columns->find("age")->missing_value, 3.5);
+  EXPECT_EQ(data.columns->find("city")->buckets, 4);
+  ASSERT_EQ(data.train->fields().size(), 3u);
+  EXPECT_EQ(data.train->fields()[2].role, FieldRole::weight);
+  EXPECT_EQ(data.train->rows(), 3);
+}
+
+TEST_F(CsvSection, SeveralLabels) {
+  const RunData data = open("train: t.csv, label: [w, age]");
+  EXPECT_EQ(data.train->fields()[1].row, Shape({2}));
+}
+
+TEST_F(CsvSection, TheChoicesGoIntoTheFile) {
+  RunFile run = run_with("train: t.csv, label: y, columns: {age: as_is}");
+  const RunData data = open_data(run, folder_ / "cache");
+  set_columns(run, *data.columns);
+  const std::string text = yaml_text(run.tree);
+  for (const char* part : {"header: true", "one_hot", "as_is", "index"}) expect_within(text, part);
+  // What was written gives the same columns.
+  write_text(real_files(), folder_ / "again.yaml", text);
+  const RunData again =
+      open_data(read_run_file((folder_ / "again.yaml").string(), {}), folder_ / "cache");
+  EXPECT_EQ(again.columns->columns, data.columns->columns);
+}
+
+TEST_F(CsvSection, MistakesHaveAPlace) {
+  expect_within(refusal("train: t.csv"), "run.yaml:1: which column is the label?");
+  expect_within(refusal("train: t.csv, lable: y"), "did you mean label?");
+  expect_within(refusal("train: t.csv, label: y, columns: {age: bogus}"), "run.yaml:1");
+  expect_within(refusal("train: t.csv, label: y, columns: {age: {us: log}}"), "did you mean use?");
+  expect_within(refusal("train: t.csv, label: y, columns: {age: {missing: often}}"),
+                "refuse, mean, flag, category or a number");
+  expect_within(refusal("train: t.csv, label: y, columns: {city: {hash: 0}}"), "from 1 to 65536");
+  expect_within(refusal("train: t.csv, label: y, columns: [age]"), "a map of columns");
+  expect_within(refusal("train: t.csv, label: y, delimiter: \"::\""), "one character, or tab");
+  expect_within(refusal("train: t.csv, label: y, on_bad_row: stopp"), "did you mean stop?");
+  expect_within(refusal("train: t.csv, label: y, bad_rows_at_most: 2"), "a share, from 0 to 1");
+  expect_within(refusal("train: t.csv, label: y, validation: {x: a.npy, y: b.npy}"), "CSV files");
+  expect_within(refusal("train: 'u*.csv', label: y"), "no file matches");
+  expect_within(refusal("train: absent.csv, label: y"), "absent.csv");
+  expect_within(refusal("train: {x: x.npy, y: y.npy}, label: y"), "label is for CSV files");
+}
+
+}  // namespace
+}  // namespace snug::cli

@@ -1,0 +1,90 @@
+#include "snug/data/bad_rows.h"
+
+#include <array>
+
+#include "snug/base/nearest_word.h"
+#include "snug/data/csv_cell.h"
+
+namespace snug {
+namespace {
+
+constexpr std::array<std::string_view, 4> kPolicies = {"stop", "skip", "quarantine", "impute"};
+constexpr size_t kMostRecordBytes = 4096;
+
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell + '"';
+}
+
+}  // namespace
+
+BadRowPolicy bad_row_policy(std::string_view word) {
+  for (size_t i = 0; i < kPolicies.size(); ++i) {
+    if (same_word(kPolicies[i], word)) return static_cast<BadRowPolicy>(i);
+  }
+  throw Error("\"{}\" is nothing that can be done with a bad row; did you mean {}?", word,
+              nearest_word(word, kPolicies));
+}
+
+std::string BadRow::text() const {
+  if (column.empty()) return fmt::format("{}: {}: {}", file, position, problem);
+  return fmt::format("{}: {}, column {} is {}, but {}", file, position, column, in_quotes(value),
+                     problem);
+}
+
+BadRows::BadRows(FileSystem& files, BadRowOptions options)
+    : files_(files), options_(std::move(options)) {
+  if (options_.policy == BadRowPolicy::quarantine && options_.rejected.empty()) {
+    throw Error("quarantine needs a file for the rejected rows");
+  }
+}
+
+void BadRows::add(const BadRow& row) {
+  if (count_++ == 0) first_ = row.text();
+  if (options_.policy != BadRowPolicy::quarantine) return;
+  if (!rejected_) {
+    const bool is_new = files_.size(options_.rejected).value_or(0) == 0;
+    rejected_ = files_.open(options_.rejected, OpenMode::append);
+    constexpr std::string_view kHeader = "file,position,column,value,problem,record\n";
+    if (is_new) rejected_->append(std::as_bytes(std::span(kHeader)));
+  }
+  std::string line;
+  for (const std::string_view cell :
+       {std::string_view(row.file), std::string_view(row.position), std::string_view(row.column),
+        std::string_view(row.value), std::string_view(row.problem)}) {
+    line += csv_cell(cell) + ',';
+  }
+  line += csv_cell(std::string_view(row.record).substr(0, kMostRecordBytes)) + '\n';
+  rejected_->append(std::as_bytes(std::span(line)));
+}
+
+void BadRows::finish(int64_t rows, std::string_view file) {
+  if (count_ == 0) return;
+  const bool stops =
+      options_.policy == BadRowPolicy::stop || options_.policy == BadRowPolicy::impute;
+  const std::string others =
+      count_ == 1 ? "" : fmt::format(", and {} more rows are bad", count_ - 1);
+  if (stops) {
+    throw DataError(
+        "{}{}; mend the file, or give on_bad_row: skip or quarantine (snug check {} lists all)",
+        first_, others, file);
+  }
+  if (static_cast<double>(count_) > options_.most * static_cast<double>(rows)) {
+    throw DataError(
+        "{}: {} of {} rows are bad, more than the {:g} % that bad_rows_at_most allows; the first: "
+        "{}; mend the file, or allow more",
+        file, count_, rows, options_.most * 100, first_);
+  }
+  if (rejected_) {
+    rejected_->sync();
+    rejected_->close();
+    rejected_.reset();
+  }
+}
+
+}  // namespace snug

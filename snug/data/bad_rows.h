@@ -1,0 +1,63 @@
+// What is done with rows that cannot be trained on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "snug/base/file.h"
+
+namespace snug {
+
+enum class BadRowPolicy {
+  stop,        // The run ends before its first step.
+  skip,        // They are left out.
+  quarantine,  // They are left out and written to a file, with the reason.
+  impute,      // Cells become missing ones, which the column has a rule for; else as stop.
+};
+// Throws Error, which names the nearest right word.
+BadRowPolicy bad_row_policy(std::string_view word);
+
+struct BadRowOptions {
+  BadRowPolicy policy = BadRowPolicy::stop;
+  double most = 0.05;  // The share of the rows that may be left out; more is no accident.
+  Path rejected;       // Of quarantine: a CSV file that is made, or appended to.
+};
+
+struct BadRow {
+  std::string file;
+  std::string position;  // "line 18", "row 17".
+  std::string column;    // Empty: the row itself.
+  std::string value;
+  std::string problem;  // "a number was expected", "it has 3 cells, ...".
+  std::string record;   // As it stands in the file; empty where that is no text.
+
+  // "adult.csv: line 18, column age is "abc", but a number was expected".
+  std::string text() const;
+};
+
+// Counts the bad rows of one source and writes them down.
+class BadRows {
+ public:
+  BadRows(FileSystem& files, BadRowOptions options);
+
+  // Throws FileError when the quarantine cannot be written.
+  void add(const BadRow& row);
+  // When all rows have been seen. Throws DataError, which names the first bad row: where the policy
+  // is to stop, and where more than the share that is allowed are bad.
+  void finish(int64_t rows, std::string_view file);
+
+  int64_t count() const { return count_; }
+  const std::string& first() const { return first_; }
+  BadRowPolicy policy() const { return options_.policy; }
+
+ private:
+  FileSystem& files_;
+  BadRowOptions options_;
+  int64_t count_ = 0;
+  std::string first_;
+  std::unique_ptr<File> rejected_;
+};
+
+}  // namespace snug

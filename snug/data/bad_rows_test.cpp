@@ -1,0 +1,73 @@
+#include "snug/data/bad_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/data/source_testing.h"
+#include "snug/testing/faulty_file.h"
+#include "snug/testing/memory_files.h"
+
+namespace snug::testing {
+namespace {
+
+BadRow row(int line) {
+  return {.file = "t.csv",
+          .position = fmt::format("line {}", line),
+          .column = "age",
+          .value = "a,\"b\"",
+          .problem = "a number was expected",
+          .record = "a,\"b\"\n,1"};
+}
+
+TEST(BadRows, StopNamesTheFirst) {
+  MemoryFiles files;
+  BadRows bad(files, {});
+  bad.finish(10, "t.csv");
+  bad.add(row(3));
+  bad.add(row(5));
+  const std::string message = message_of<DataError>([&] { bad.finish(10, "t.csv"); });
+  expect_within(message, "t.csv: line 3, column age is \"a,\"b\"\", but a number was expected");
+  expect_within(message, "and 1 more rows are bad");
+  expect_within(message, "snug check t.csv");
+}
+
+TEST(BadRows, SkipHasACap) {
+  MemoryFiles files;
+  BadRows bad(files, {.policy = BadRowPolicy::skip, .most = 0.2});
+  for (int i = 0; i < 2; ++i) bad.add(row(i));
+  bad.finish(10, "t.csv");
+  bad.add(row(9));
+  expect_within(message_of<DataError>([&] { bad.finish(10, "t.csv"); }),
+                "3 of 10 rows are bad, more than the 20 %");
+}
+
+TEST(BadRows, QuarantineIsACsvFile) {
+  MemoryFiles files;
+  for (int source = 0; source < 2; ++source) {
+    BadRows bad(files, {.policy = BadRowPolicy::quarantine, .most = 1, .rejected = "r.csv"});
+    bad.add(row(source));
+    bad.finish(10, "t.csv");
+  }
+  EXPECT_EQ(read_text(files, "r.csv"),
+            "file,position,column,value,problem,record\n"
+            "t.csv,line 0,age,\"a,\"\"b\"\"\",a number was expected,\"a,\"\"b\"\"\n,1\"\n"
+            "t.csv,line 1,age,\"a,\"\"b\"\"\",a number was expected,\"a,\"\"b\"\"\n,1\"\n");
+  expect_within(message_of([&] { BadRows(files, {.policy = BadRowPolicy::quarantine}); }),
+                "needs a file");
+}
+
+TEST(BadRows, AFullDiskIsAnError) {
+  MemoryFiles files;
+  FaultyFiles faulty(files);
+  BadRows bad(faulty, {.policy = BadRowPolicy::quarantine, .most = 1, .rejected = "r.csv"});
+  faulty.fail_call(2, Fault::no_space);
+  EXPECT_THROW(bad.add(row(1)), FileError);
+}
+
+TEST(BadRows, PoliciesHaveNames) {
+  EXPECT_EQ(bad_row_policy("skip"), BadRowPolicy::skip);
+  EXPECT_EQ(bad_row_policy("Quarantine"), BadRowPolicy::quarantine);
+  expect_within(message_of([] { bad_row_policy("skipp"); }), "did you mean skip");
+}
+
+}  // namespace
+}  // namespace snug::testing

@@ -1,0 +1,212 @@
+#include "snug/data/checked.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "snug/base/error.h"
+
+namespace snug::data {
+namespace {
+
+constexpr size_t kBlockBytes = size_t{1} << 20;
+constexpr size_t kMostRows = 256;  // Of a block.
+constexpr size_t kMostBadRows = size_t{1} << 20;
+
+class CheckedSource final : public Source {
+ public:
+  // `bad` is sorted.
+  CheckedSource(SourcePtr source, std::vector<int64_t> bad)
+      : source_(std::move(source)), bad_(std::move(bad)) {}
+
+  const std::vector<Field>& fields() const override { return source_->fields(); }
+  std::optional<int64_t> rows() const override { return *source_->rows() - std::ssize(bad_); }
+  Access access() const override { return Access::random; }
+  size_t buffer_bytes() const override { return source_->buffer_bytes() + bad_.capacity() * 8; }
+  std::string place(int field, int64_t row) override { return source_->place(field, number(row)); }
+
+  void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
+    read_numbered(field, std::ssize(rows), slot, [&](int64_t i) { return rows[i]; });
+  }
+
+  int64_t next(int64_t count, std::span<const Tensor> slots) override {
+    const int64_t rows = std::min(count, *this->rows() - position_);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].data == nullptr) continue;
+      read_numbered(static_cast<int>(i), rows, slots[i],
+                    [&](int64_t row) { return position_ + row; });
+    }
+    position_ += rows;
+    return rows;
+  }
+
+  void restart() override { position_ = 0; }
+  void begin_pass(uint64_t pass) override {
+    source_->begin_pass(pass);
+    position_ = 0;
+  }
+
+ private:
+  // The number that a good row has in the source: as many more as bad rows come before it.
+  int64_t number(int64_t row) const {
+    size_t low = 0, high = bad_.size();
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (bad_[middle] - static_cast<int64_t>(middle) <= row) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return row + static_cast<int64_t>(low);
+  }
+
+  template <typename Position>
+  void read_numbered(int field, int64_t count, const Tensor& slot, const Position& position) {
+    std::array<int64_t, 256> numbers{};
+    for (int64_t done = 0; done < count; done += std::ssize(numbers)) {
+      const int64_t some = std::min<int64_t>(std::ssize(numbers), count - done);
+      for (int64_t i = 0; i < some; ++i) numbers[i] = number(position(done + i));
+      source_->read(field, std::span(numbers).first(some), rows_of(slot, done, some));
+    }
+  }
+
+  SourcePtr source_;
+  std::vector<int64_t> bad_;
+  int64_t position_ = 0;
+};
+
+// Reads all rows of a source, block by block, and finds the bad ones.
+class RowCheck {
+ public:
+  RowCheck(Source& source, std::optional<int64_t> classes, const RowVisitor& visitor)
+      : source_(source), classes_(classes), visitor_(visitor) {
+    size_t widest = 1;
+    for (const Field& field : source.fields()) {
+      widest = std::max(widest, static_cast<size_t>(field.row.size()) * sizeof(float));
+    }
+    block_rows_ = static_cast<int64_t>(std::clamp<size_t>(kBlockBytes / widest, 1, kMostRows));
+    buffer_.resize(static_cast<size_t>(block_rows_) * widest / sizeof(float));
+  }
+
+  void run() {
+    const int64_t rows = *source_.rows();
+    for (int64_t first = 0; first < rows; first += block_rows_) {
+      check(first, std::min(block_rows_, rows - first));
+    }
+  }
+
+ private:
+  // Halves a block that has bad rows until each stands alone.
+  void check(int64_t first, int64_t count) {
+    const std::string problem = problem_in(first, count);
+    if (problem.empty()) return;
+    if (count == 1) return add(first, problem);
+    check(first, count / 2);
+    check(first + count / 2, count - count / 2);
+  }
+
+  std::string problem_in(int64_t first, int64_t count) {
+    std::array<int64_t, kMostRows> numbers{};
+    for (int64_t i = 0; i < count; ++i) numbers[i] = first + i;
+    const std::span<const int64_t> rows = std::span(numbers).first(count);
+    try {
+      for (int field = 0; field < std::ssize(source_.fields()); ++field) read(field, rows);
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    if (!visitor_.good) return "";
+    for (int field = 0; field < std::ssize(source_.fields()); ++field) {
+      const int64_t elements = count * source_.fields()[field].row.size();
+      source_.read(field, rows, {{DType::float32, Shape{elements}}, buffer_.data()});
+      visitor_.good(field, std::span(buffer_).first(elements));
+    }
+    return "";
+  }
+
+  void read(int field, std::span<const int64_t> rows) {
+    const Field& from = source_.fields()[field];
+    const bool labels = from.role == FieldRole::target && classes_;
+    const DType dtype = labels ? DType::int32 : DType::float32;
+    const int64_t elements = std::ssize(rows) * from.row.size();
+    source_.read(field, rows, {{dtype, Shape{elements}}, buffer_.data()});
+    if (!labels) return;
+    const std::span<const int32_t> values(reinterpret_cast<const int32_t*>(buffer_.data()),
+                                          static_cast<size_t>(elements));
+    for (const int32_t label : values) {
+      if (label >= 0 && label < *classes_) continue;
+      throw DataError("the label is {}, but the model has {} outputs, for labels 0 to {}", label,
+                      *classes_, *classes_ - 1);
+    }
+  }
+
+  void add(int64_t row, std::string problem) {
+    std::string place = source_.place(0, row);
+    // What the source's message begins with stands in columns of its own.
+    for (int field = 0; field < std::ssize(source_.fields()); ++field) {
+      const std::string start = source_.place(field, row);
+      if (!problem.starts_with(start)) continue;
+      place = start;
+      problem.erase(0, problem.find_first_not_of(",: ", start.size()));
+    }
+    const size_t border = place.rfind(": ");
+    const std::string file = place.substr(0, border);
+    const std::string position = border == std::string::npos ? "" : place.substr(border + 2);
+    if (const size_t advice = problem.find("; mend"); advice != std::string::npos) {
+      problem.resize(advice);
+    }
+    visitor_.bad(row, {.file = file,
+                       .position = position,
+                       .column = "",
+                       .value = "",
+                       .problem = problem,
+                       .record = ""});
+  }
+
+  Source& source_;
+  std::optional<int64_t> classes_;
+  const RowVisitor& visitor_;
+  int64_t block_rows_ = 1;
+  std::vector<float> buffer_;
+};
+
+}  // namespace
+
+void visit_rows(Source& source, std::optional<int64_t> classes, const RowVisitor& visitor) {
+  RowCheck(source, classes, visitor).run();
+}
+
+CheckedData checked(SourcePtr source, const CheckOptions& options) {
+  if (options.bad_rows.policy == BadRowPolicy::stop) return {.source = std::move(source)};
+  if (options.bad_rows.policy == BadRowPolicy::impute) {
+    throw Error("on_bad_row: impute is for the columns of CSV files; give skip or quarantine");
+  }
+  if (source->access() != Access::random) {
+    throw Error(
+        "on_bad_row: rows that come in sequence cannot be checked before the run; let their maker "
+        "leave out the bad ones");
+  }
+  std::vector<int64_t> bad;
+  BadRows policy(options.files != nullptr ? *options.files : real_files(), options.bad_rows);
+  const std::string name = source->fields()[0].name;
+  visit_rows(*source, options.classes,
+             {.bad =
+                  [&](int64_t row, const BadRow& what) {
+                    if (bad.size() == kMostBadRows) {
+                      throw DataError("{}: more than {} rows are bad; mend the data", name,
+                                      kMostBadRows);
+                    }
+                    bad.push_back(row);
+                    policy.add(what);
+                  },
+              .good = {}});
+  policy.finish(*source->rows(), name);
+  const int64_t count = std::ssize(bad);
+  if (count == *source->rows()) {
+    throw DataError("{}: all of its {} rows are bad", source->fields()[0].name, count);
+  }
+  if (count > 0) source = std::make_shared<CheckedSource>(std::move(source), std::move(bad));
+  return {.source = std::move(source), .bad_rows = count};
+}
+
+}  // namespace snug::data

@@ -1,0 +1,172 @@
+// The automatic choices of columns.h.
+
+#include <algorithm>
+#include <cmath>
+
+#include "snug/base/error.h"
+#include "snug/base/nearest_word.h"
+#include "snug/data/columns.h"
+#include "snug/data/csv_cell.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kMostOneHot = 256;
+
+enum class Role { input, label, weight };
+
+void check_name(std::string_view name, const std::vector<ColumnScan>& scans, std::string_view what,
+                std::string_view file) {
+  std::vector<std::string_view> names;
+  for (const ColumnScan& scan : scans) names.push_back(scan.name);
+  if (std::ranges::find(names, name) != names.end()) return;
+  throw Error("{}: there is no column \"{}\" for {}; did you mean \"{}\"?", file, name, what,
+              nearest_word(name, names));
+}
+
+ColumnUse chosen_use(const ColumnScan& scan, Role role) {
+  if (role == Role::weight) return ColumnUse::as_is;
+  if (role == Role::label) return scan.is_number() ? ColumnUse::as_is : ColumnUse::index;
+  if (scan.present() == 0) return ColumnUse::drop;
+  if (scan.is_number()) return ColumnUse::standardise;
+  // A text that almost every row has for itself says nothing about other rows.
+  if (scan.values.is_full() || (scan.values.size() > kMostOneHot &&
+                                2 * static_cast<int64_t>(scan.values.size()) > scan.present())) {
+    return ColumnUse::drop;
+  }
+  return scan.values.size() > kMostOneHot ? ColumnUse::hash : ColumnUse::one_hot;
+}
+
+MissingRule chosen_rule(const ColumnScan& scan, const Column& column, Role role) {
+  if (role != Role::input) return MissingRule::refuse;
+  if (!column.is_number()) return MissingRule::category;
+  return scan.missing > 0 || scan.numbers < scan.present() ? MissingRule::mean
+                                                           : MissingRule::refuse;
+}
+
+void check_rule(const Column& column, std::string_view file) {
+  const bool of_numbers = column.missing == MissingRule::mean ||
+                          column.missing == MissingRule::value ||
+                          column.missing == MissingRule::flag;
+  if (column.missing == MissingRule::refuse || of_numbers == column.is_number()) return;
+  throw Error("{}: column \"{}\" is {}, for which missing cannot be {}; give {}", file, column.name,
+              name_of(column.use), name_of(column.missing),
+              of_numbers ? "category" : "mean, flag or a number");
+}
+
+void fit_number(const ColumnScan& scan, Column& column) {
+  const double mean = scan.mean(), deviation = scan.deviation();
+  if (column.use == ColumnUse::standardise) {
+    column.shift = mean;
+    column.scale = deviation > 0 ? 1 / deviation : 1;
+  } else if (column.use == ColumnUse::min_max) {
+    column.shift = scan.min;
+    column.scale = scan.max > scan.min ? 1 / (scan.max - scan.min) : 1;
+  }
+  if (column.missing != MissingRule::value) column.missing_value = mean;
+  column.note = fmt::format("mean {:.4g}, deviation {:.4g}, {:.4g} to {:.4g}", mean, deviation,
+                            scan.min, scan.max);
+  if (scan.min == scan.max) column.note += "; always the same";
+}
+
+void fit_categories(const ColumnScan& scan, Column& column, Role role) {
+  if (column.use == ColumnUse::hash) {
+    column.note =
+        fmt::format("{} categories in {} numbers",
+                    scan.values.is_full() ? "very many" : fmt::format("{}", scan.values.size()),
+                    column.buckets);
+    return;
+  }
+  column.vocabulary = scan.values.sorted();
+  std::erase_if(column.vocabulary, [](const std::string& word) { return !is_utf8(word); });
+  std::string words;
+  for (size_t i = 0; i < std::min<size_t>(3, column.vocabulary.size()); ++i) {
+    words += (i > 0 ? ", " : "") + in_quotes(column.vocabulary[i]);
+  }
+  if (column.vocabulary.size() > 3) words += ", ...";
+  column.note = fmt::format("{} {}: {}", column.vocabulary.size(),
+                            role == Role::label ? "classes" : "categories", words);
+}
+
+void add_missing_note(const ColumnScan& scan, Column& column) {
+  if (column.use == ColumnUse::drop) {
+    column.note = scan.present() == 0 ? "every cell is missing"
+                  : scan.values.is_full()
+                      ? "too many different texts; to use it: hash"
+                      : fmt::format("{} different texts; to use it: hash", scan.values.size());
+    return;
+  }
+  if (scan.missing == 0) return;
+  const std::string becomes = column.missing == MissingRule::refuse     ? "refused"
+                              : column.missing == MissingRule::category ? "a category of their own"
+                              : column.missing == MissingRule::value
+                                  ? fmt::format("{:.4g}", column.missing_value)
+                              : column.missing == MissingRule::flag ? "the mean, with a flag"
+                                                                    : "the mean";
+  column.note += fmt::format("; {} missing become {}", scan.missing, becomes);
+  if (column.missing == MissingRule::refuse) {
+    column.note.replace(column.note.find("become refused"), 14, "are refused");
+  }
+}
+
+Column choose_column(const ColumnScan& scan, const ColumnSetting& wish, Role role,
+                     std::string_view file) {
+  Column column{.name = scan.name, .use = wish.use.value_or(chosen_use(scan, role))};
+  column.missing = wish.missing.value_or(chosen_rule(scan, column, role));
+  column.missing_value = wish.missing_value;
+  if (column.use == ColumnUse::hash) column.buckets = wish.buckets;
+  check_rule(column, file);
+  if (column.is_number()) {
+    if (scan.numbers == 0) {
+      throw DataError(
+          "{}: column \"{}\" is to be {}, but no cell of it is a number{}; give {} or drop", file,
+          scan.name, name_of(column.use),
+          scan.first_text_line > 0
+              ? fmt::format(" (line {} has {})", scan.first_text_line, in_quotes(scan.first_text))
+              : "",
+          "one_hot");
+    }
+    fit_number(scan, column);
+  } else if (column.use != ColumnUse::drop) {
+    if (scan.values.is_full() && column.use != ColumnUse::hash) {
+      throw DataError("{}: column \"{}\" has more than {} different texts, too many for {}; {}",
+                      file, scan.name, Vocabulary::kMostWords, name_of(column.use),
+                      role == Role::label ? "is it the right label?" : "give hash or drop");
+    }
+    if (scan.present() == 0) {
+      throw DataError("{}: every cell of column \"{}\" is missing; give another {}, or drop it",
+                      file, scan.name, role == Role::label ? "label" : "column");
+    }
+    fit_categories(scan, column, role);
+  }
+  add_missing_note(scan, column);
+  return column;
+}
+
+}  // namespace
+
+Columns choose_columns(const std::vector<ColumnScan>& scans, const ColumnWishes& wishes,
+                       std::string_view file) {
+  for (const std::string& label : wishes.labels) check_name(label, scans, "label", file);
+  if (!wishes.weight.empty()) check_name(wishes.weight, scans, "sample_weight", file);
+  for (const auto& [name, setting] : wishes.settings) check_name(name, scans, "columns", file);
+  Columns columns{.columns = {}, .labels = wishes.labels, .weight = wishes.weight};
+  for (const ColumnScan& scan : scans) {
+    const bool label = std::ranges::find(wishes.labels, scan.name) != wishes.labels.end();
+    const Role role =
+        label ? Role::label : (scan.name == wishes.weight ? Role::weight : Role::input);
+    const auto wish = wishes.settings.find(scan.name);
+    columns.columns.push_back(choose_column(
+        scan, wish == wishes.settings.end() ? ColumnSetting() : wish->second, role, file));
+    if (label && columns.columns.back().use == ColumnUse::drop) {
+      throw Error("{}: the label \"{}\" cannot be dropped", file, scan.name);
+    }
+  }
+  if (columns.input_width() == 0) {
+    throw DataError(
+        "{}: no column is left to learn from; give columns: {{NAME: hash}} or another file", file);
+  }
+  return columns;
+}
+
+}  // namespace snug

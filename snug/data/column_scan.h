@@ -1,0 +1,67 @@
+// What a column of a table holds, learned in one pass in fixed memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace snug {
+
+// Different texts, each with how often it came, as long as they are few.
+class Vocabulary {
+ public:
+  static constexpr size_t kMostWords = 4096;
+
+  explicit Vocabulary(size_t most_bytes = size_t{256} << 10) : most_bytes_(most_bytes) {}
+
+  void add(std::string_view word);
+  // More than it keeps: it counts no further and is empty.
+  bool is_full() const { return full_; }
+  size_t size() const { return words_.size(); }
+  // Sorted: by number where all of them are numbers, else by bytes.
+  std::vector<std::string> sorted() const;
+  int64_t count(std::string_view word) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> words_;
+  size_t bytes_ = 0;
+  size_t most_bytes_;
+  bool full_ = false;
+};
+
+struct ColumnScan {
+  ColumnScan(std::string name, size_t most_bytes) : name(std::move(name)), values(most_bytes) {}
+
+  void add(std::string_view cell, int64_t line);
+
+  std::string name;
+  int64_t cells = 0;
+  int64_t missing = 0;
+  int64_t numbers = 0;      // Finite ones.
+  int64_t not_finite = 0;   // inf, 1e400.
+  int64_t whole = 0;        // Finite numbers without a fraction.
+  double min = 0, max = 0;  // Of the finite numbers.
+  size_t longest = 0;       // The longest cell, in bytes.
+  Vocabulary values;        // Of the cells that are not missing.
+  std::string first_text;   // The first cell that is no number, and its line.
+  int64_t first_text_line = 0;
+  uint64_t hash = 0;  // Of all cells in their order: equal columns have equal ones.
+
+  int64_t present() const { return cells - missing; }
+  // At least half of what is there are numbers; the others are then mistakes.
+  bool is_number() const { return numbers > 0 && 2 * (numbers + not_finite) >= present(); }
+  double mean() const;
+  double deviation() const;  // Of the population, as Keras's Normalization has it.
+
+ private:
+  // Sums of differences from the first number, which lose less than sums of the numbers.
+  double origin_ = 0, sum_ = 0, squares_ = 0;
+};
+
+}  // namespace snug

@@ -1,0 +1,105 @@
+#include "snug/data/columns.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/data/csv_testing.h"
+#include "snug/data/source_testing.h"
+
+namespace snug::testing {
+namespace {
+
+Columns chosen(std::string_view text, ColumnWishes wishes = {}) {
+  CsvFile file(text);
+  data::CsvOptions options = file.options();
+  options.wishes = std::move(wishes);
+  return data::csv(options).columns;
+}
+
+TEST(Columns, AreChosenByWhatTheyHold) {
+  const Columns columns =
+      chosen("age,work,id,empty,income\n20,private,a1,,<=50K\n30,?,b2,,>50K\n,state,c3,NA,>50K\n",
+             {.labels = {"income"}});
+  EXPECT_EQ(columns.find("age")->use, ColumnUse::standardise);
+  EXPECT_EQ(columns.find("age")->missing, MissingRule::mean);
+  EXPECT_EQ(columns.find("age")->missing_value, 25);
+  EXPECT_EQ(columns.find("work")->use, ColumnUse::one_hot);
+  EXPECT_EQ(columns.find("work")->vocabulary, (std::vector<std::string>{"private", "state"}));
+  EXPECT_EQ(columns.find("empty")->use, ColumnUse::drop);
+  EXPECT_EQ(columns.find("income")->use, ColumnUse::index);
+  EXPECT_EQ(columns.find("income")->vocabulary, (std::vector<std::string>{"<=50K", ">50K"}));
+  EXPECT_EQ(columns.input_width(), 1 + 2 + 3);
+  expect_within(columns.text(), "1 missing become the mean");
+  expect_within(columns.text(), "2 classes: \"<=50K\", \">50K\"");
+}
+
+TEST(Columns, ManyTextsAreHashedOrDropped) {
+  std::string text = "many,own,y\n";
+  for (int i = 0; i < 1000; ++i) text += fmt::format("m{},o{},{}\n", i % 300, i, i % 2);
+  const Columns columns = chosen(text, {.labels = {"y"}});
+  EXPECT_EQ(columns.find("many")->use, ColumnUse::hash);
+  EXPECT_EQ(columns.find("many")->width(), 64);
+  EXPECT_EQ(columns.find("own")->use, ColumnUse::drop);
+  EXPECT_EQ(columns.find("y")->use, ColumnUse::as_is);
+}
+
+TEST(Columns, AreAsTheUserSays) {
+  const Columns columns =
+      chosen("a,b,c,d\n1,1,0,9\n3,2,9,\n",
+             {.labels = {},
+              .settings = {{"a", {.use = ColumnUse::min_max}},
+                           {"b", {.use = ColumnUse::one_hot}},
+                           {"c", {.use = ColumnUse::log}},
+                           {"d", {.use = ColumnUse::as_is, .missing = MissingRule::flag}}}});
+  float out[2] = {};
+  const Column& a = *columns.find("a");
+  EXPECT_EQ(a.scaled(1), 0);
+  EXPECT_EQ(a.scaled(3), 1);
+  EXPECT_EQ(columns.find("b")->width(), 2);
+  EXPECT_FLOAT_EQ(columns.find("c")->scaled(9), std::log(10.0f));
+  const Column& d = *columns.find("d");
+  ASSERT_EQ(d.width(), 2);
+  d.expand(d.missing_bits(), out);
+  EXPECT_EQ(out[0], 9);
+  EXPECT_EQ(out[1], 1);
+}
+
+TEST(Columns, StandardiseHasMeanZeroAndDeviationOne) {
+  // Far from 0: sums of squares would lose everything.
+  const Columns columns = chosen("t\n1000000001\n1000000003\n");
+  const Column& t = *columns.find("t");
+  EXPECT_FLOAT_EQ(t.scaled(1000000001), -1);
+  EXPECT_FLOAT_EQ(t.scaled(1000000003), 1);
+  const Columns constant = chosen("t,u\n5,1\n5,2\n");
+  EXPECT_EQ(constant.find("t")->scaled(5), 0);
+  expect_within(constant.text(), "always the same");
+}
+
+TEST(Columns, TravelAsJson) {
+  const Columns columns = chosen("a,b,c\n1,x,0.1\n2,y,\n,z,3\n", {.labels = {"b"}});
+  const Columns again = Columns::from_json(columns.json());
+  EXPECT_EQ(again.columns, columns.columns);
+  EXPECT_EQ(again.labels, columns.labels);
+  for (const char* text : {"", "{}", "[1]", "{\"columns\": [{\"name\": 3}]}"}) {
+    expect_within(message_of<DataError>([&] { Columns::from_json(text); }), "columns: ");
+  }
+}
+
+TEST(Columns, MistakesAreNamed) {
+  const auto message = [](std::string_view text, ColumnWishes wishes) {
+    return message_of([&] { chosen(text, std::move(wishes)); });
+  };
+  const std::string_view table = "income,age\n<=50K,20\n>50K,30\n";
+  expect_within(message(table, {.labels = {"Incom"}}), "did you mean \"income\"");
+  expect_within(message(table, {.settings = {{"agee", {}}}}), "no column \"agee\"");
+  expect_within(message(table, {.settings = {{"income", {.use = ColumnUse::standardise}}}}),
+                "no cell of it is a number (line 2 has \"<=50K\")");
+  expect_within(
+      message(table, {.labels = {"income"}, .settings = {{"age", {.use = ColumnUse::drop}}}}),
+      "no column is left");
+  expect_within(message(table, {.settings = {{"age", {.missing = MissingRule::category}}}}),
+                "mean, flag or a number");
+  expect_within(message_of([] { column_use("one_hut"); }), "did you mean one_hot");
+}
+
+}  // namespace
+}  // namespace snug::testing

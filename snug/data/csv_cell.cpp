@@ -1,0 +1,79 @@
+#include "snug/data/csv_cell.h"
+
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace snug {
+namespace {
+
+// How many bytes follow the first one of a character; -1 for one that begins none.
+int following_bytes(unsigned char first) {
+  if (first < 0x80) return 0;
+  if (first >= 0xc2 && first < 0xe0) return 1;
+  if (first >= 0xe0 && first < 0xf0) return 2;
+  return first >= 0xf0 && first < 0xf5 ? 3 : -1;
+}
+
+// Characters with more bytes than they need, surrogates, and those above U+10FFFF.
+bool is_forbidden(unsigned char first, unsigned char second) {
+  return (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+}
+
+}  // namespace
+
+bool is_missing(std::string_view cell) {
+  constexpr std::array<std::string_view, 14> kWords = {"?",    "NA",   "N/A",  "n/a",  "NaN",
+                                                       "nan",  "NAN",  "null", "NULL", "Null",
+                                                       "None", "#N/A", "NaT",  "<NA>"};
+  return cell.empty() || (cell.size() <= 4 && std::ranges::find(kWords, cell) != kWords.end());
+}
+
+std::optional<double> number_of(std::string_view cell) {
+  if (cell.size() > 1 && cell[0] == '+' && cell[1] != '-') cell.remove_prefix(1);
+  double value = 0;
+  const char* end = cell.data() + cell.size();
+  const auto [stop, error] = fast_float::from_chars(cell.data(), end, value);
+  if (stop != end || cell.empty()) return std::nullopt;
+  if (error == std::errc::result_out_of_range && value != 0) return HUGE_VAL;
+  if (error != std::errc() && error != std::errc::result_out_of_range) return std::nullopt;
+  return value;
+}
+
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const int following = following_bytes(first);
+    if (following < 0 || at + static_cast<size_t>(following) >= text.size()) return false;
+    for (int i = 1; i <= following; ++i) {
+      const auto byte = static_cast<unsigned char>(text[at + static_cast<size_t>(i)]);
+      if ((byte & 0xc0) != 0x80 || (i == 1 && is_forbidden(first, byte))) return false;
+    }
+    at += static_cast<size_t>(following) + 1;
+  }
+  return true;
+}
+
+std::string in_quotes(std::string_view cell) {
+  constexpr size_t kMost = 40;
+  const bool readable = is_utf8(cell);
+  size_t size = std::min(cell.size(), kMost);
+  // Not in the middle of a character.
+  while (readable && size < cell.size() && size > 0 && (cell[size] & 0xc0) == 0x80) --size;
+  std::string text = "\"";
+  for (const char c : cell.substr(0, size)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !readable)) {
+      text += fmt::format("\\x{:02x}", byte);
+    } else {
+      text += c;
+    }
+  }
+  return text + (size < cell.size() ? "...\"" : "\"");
+}
+
+}  // namespace snug

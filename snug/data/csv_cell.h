@@ -1,0 +1,21 @@
+// What the text of a cell means.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace snug {
+
+// Whether a cell says that there is nothing: empty, ?, NA, N/A, NaN, null, None and the like.
+bool is_missing(std::string_view cell);
+
+// The number that all of the cell is, as float64; inf for what is larger. Nullopt: it is none.
+std::optional<double> number_of(std::string_view cell);
+
+bool is_utf8(std::string_view text);
+
+// In quotes and cut to 40 bytes, what cannot be printed as \xNN: for messages.
+std::string in_quotes(std::string_view cell);
+
+}  // namespace snug

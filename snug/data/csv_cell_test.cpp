@@ -1,0 +1,47 @@
+#include "snug/data/csv_cell.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace snug {
+namespace {
+
+TEST(CsvCell, Numbers) {
+  EXPECT_EQ(number_of("12"), 12.0);
+  EXPECT_EQ(number_of("-1.5e3"), -1500.0);
+  EXPECT_EQ(number_of("+7"), 7.0);
+  EXPECT_EQ(number_of(".5"), 0.5);
+  EXPECT_TRUE(std::isinf(*number_of("1e400")));
+  EXPECT_TRUE(std::isinf(*number_of("inf")));
+  EXPECT_EQ(number_of("1e-400").value_or(-1), 0.0);
+  for (const char* text : {"", "a", "1a", "1 2", "0x10", "+-1", "1,5", "--1", "e5", "+"}) {
+    EXPECT_FALSE(number_of(text)) << text;
+  }
+}
+
+TEST(CsvCell, Missing) {
+  for (const char* text : {"", "?", "NA", "N/A", "nan", "NaN", "null", "None"}) {
+    EXPECT_TRUE(is_missing(text)) << text;
+  }
+  for (const char* text : {"0", "no", "-", "Nan Madol"}) EXPECT_FALSE(is_missing(text)) << text;
+}
+
+TEST(CsvCell, Utf8) {
+  EXPECT_TRUE(is_utf8("Österreich 日本 \xf0\x9f\x98\x80"));
+  for (const char* text :
+       {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\xe2\x82"}) {
+    EXPECT_FALSE(is_utf8(text));
+  }
+}
+
+TEST(CsvCell, Quotes) {
+  EXPECT_EQ(in_quotes("abc"), "\"abc\"");
+  EXPECT_EQ(in_quotes("a\nb"), "\"a\\x0ab\"");
+  EXPECT_EQ(in_quotes("caf\xe9"), "\"caf\\xe9\"");
+  EXPECT_EQ(in_quotes(std::string(50, 'x')), "\"" + std::string(40, 'x') + "...\"");
+  EXPECT_EQ(in_quotes(std::string(39, 'x') + "é!"), "\"" + std::string(39, 'x') + "...\"");
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,212 @@
+#include "snug/data/csv_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "snug/base/error.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{256} << 10;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+const char* find_char(const char* from, const char* to, char c) {
+  return static_cast<const char*>(std::memchr(from, c, static_cast<size_t>(to - from)));
+}
+
+bool is_blank(char c, char delimiter) { return c == ' ' || (c == '\t' && delimiter != '\t'); }
+
+std::string_view trimmed(const char* from, const char* to, char delimiter) {
+  while (from < to && is_blank(*from, delimiter)) ++from;
+  while (from < to && is_blank(to[-1], delimiter)) --to;
+  return {from, static_cast<size_t>(to - from)};
+}
+
+char likely_delimiter(std::string_view first_line) {
+  constexpr std::array kDelimiters = {',', '\t', ';', '|'};
+  return *std::ranges::max_element(kDelimiters, {},
+                                   [&](char c) { return std::ranges::count(first_line, c); });
+}
+
+}  // namespace
+
+CsvReader::CsvReader(FileSystem& files, const Path& path, char delimiter)
+    : name_(path.string()), bytes_(files, path) {
+  refill();
+  recognise(delimiter);
+}
+
+void CsvReader::recognise(char delimiter) {
+  std::string_view text(buffer_.data(), end_);
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    throw DataError("{}: it is written in UTF-16; save it as UTF-8", name_);
+  }
+  if (const size_t at = text.substr(0, 4096).find('\0'); at != std::string_view::npos) {
+    throw DataError("{}: byte {} is 0, so it is no text with columns; check the path", name_, at);
+  }
+  skip_byte_order_mark();
+  text.remove_prefix(begin_);
+  if (text.find('\n') == std::string_view::npos && text.find('\r') != std::string_view::npos) {
+    dialect_.newline = '\r';
+  }
+  dialect_.delimiter =
+      delimiter != 0 ? delimiter : likely_delimiter(text.substr(0, text.find(dialect_.newline)));
+}
+
+void CsvReader::skip_byte_order_mark() {
+  if (!std::string_view(buffer_.data(), end_).starts_with(kByteOrderMark)) return;
+  begin_ = kByteOrderMark.size();
+  offset_ = static_cast<int64_t>(begin_);
+}
+
+void CsvReader::refill() {
+  const size_t kept = end_ - begin_;
+  if (kept >= kMostRecordBytes) {
+    throw DataError(
+        "{}: the record that begins in line {} has more than {} bytes; is a quote never closed?",
+        name_, line_, kMostRecordBytes);
+  }
+  if (begin_ > 0) std::memmove(buffer_.data(), buffer_.data() + begin_, kept);
+  begin_ = 0;
+  end_ = kept;
+  const size_t wanted = std::min(kMostRecordBytes, std::max(kChunkBytes, 2 * kept));
+  if (buffer_.size() < wanted) buffer_.resize(wanted);
+  const std::span<char> room = std::span(buffer_).subspan(kept);
+  const size_t count = bytes_.read(std::as_writable_bytes(room));
+  end_ += count;
+  at_end_ = count < room.size();
+}
+
+CsvReader::End CsvReader::end_at(size_t text, bool has_newline) const {
+  const bool cut = text > begin_ && dialect_.newline == '\n' && buffer_[text - 1] == '\r';
+  return {.text = cut ? text - 1 : text, .next = has_newline ? text + 1 : text};
+}
+
+std::optional<CsvReader::End> CsvReader::find_end() const {
+  const char *from = buffer_.data() + begin_, *to = buffer_.data() + end_;
+  const char* newline = find_char(from, to, dialect_.newline);
+  const char* stop = newline != nullptr ? newline : to;
+  if (find_char(from, stop, '"') != nullptr) return find_quoted_end();
+  if (newline == nullptr && !at_end_) return std::nullopt;
+  return end_at(static_cast<size_t>(stop - buffer_.data()), newline != nullptr);
+}
+
+// Cell by cell, because a quote means something only where a cell begins.
+std::optional<CsvReader::End> CsvReader::find_quoted_end() const {
+  const char *at = buffer_.data() + begin_, *to = buffer_.data() + end_;
+  int64_t lines = 1;
+  while (true) {
+    while (at < to && is_blank(*at, dialect_.delimiter)) ++at;
+    if (at < to && *at == '"') {
+      ++at;
+      // Up to the quote that closes the cell: two of them are one of the cell's own.
+      while (true) {
+        const char* quote = at < to ? find_char(at, to, '"') : nullptr;
+        if ((quote == nullptr || quote + 1 == to) && !at_end_) return std::nullopt;
+        lines += std::count(at, quote != nullptr ? quote : to, dialect_.newline);
+        if (quote == nullptr) {
+          End end = end_at(end_, false);
+          end.lines = lines;
+          end.quotes = end.open_quote = true;
+          return end;
+        }
+        at = quote + 1;
+        if (at == to || *at != '"') break;
+        ++at;
+      }
+    }
+    while (at < to && *at != dialect_.delimiter && *at != dialect_.newline) ++at;
+    if (at == to && !at_end_) return std::nullopt;
+    if (at == to || *at == dialect_.newline) break;
+    ++at;
+  }
+  End end = end_at(static_cast<size_t>(at - buffer_.data()), at < to);
+  end.lines = lines;
+  end.quotes = true;
+  return end;
+}
+
+bool CsvReader::next(CsvRecord& record) {
+  while (true) {
+    if (begin_ == end_ && at_end_) return false;
+    const std::optional<End> end = find_end();
+    if (!end) {
+      refill();
+      continue;
+    }
+    record.offset = offset_;
+    record.line = line_;
+    record.text = {buffer_.data() + begin_, end->text - begin_};
+    record.open_quote = end->open_quote;
+    offset_ += static_cast<int64_t>(end->next - begin_);
+    line_ += end->lines;
+    begin_ = end->next;
+    const char* text_end = record.text.data() + record.text.size();
+    if (trimmed(record.text.data(), text_end, dialect_.delimiter).empty()) continue;
+    if (end->quotes) {
+      split_quoted(record);
+    } else {
+      split_plain(record);
+    }
+    return true;
+  }
+}
+
+void CsvReader::split_plain(CsvRecord& record) const {
+  record.cells.clear();
+  const char *from = record.text.data(), *to = from + record.text.size();
+  while (true) {
+    const char* stop = from;
+    while (stop < to && *stop != dialect_.delimiter) ++stop;
+    record.cells.push_back(trimmed(from, stop, dialect_.delimiter));
+    if (stop == to) return;
+    from = stop + 1;
+  }
+}
+
+void CsvReader::split_quoted(CsvRecord& record) {
+  record.cells.clear();
+  unquoted_.clear();
+  unquoted_.reserve(record.text.size());  // So that the views into it stay.
+  const char *at = record.text.data(), *to = at + record.text.size();
+  while (true) {
+    const char* start = at;
+    while (at < to && is_blank(*at, dialect_.delimiter)) ++at;
+    if (at < to && *at == '"') {
+      const size_t first = unquoted_.size();
+      for (++at; at < to; ++at) {
+        if (*at == '"' && (at + 1 == to || at[1] != '"')) break;
+        if (*at == '"') ++at;
+        unquoted_ += *at;
+      }
+      if (at < to) ++at;
+      const char* rest = at;
+      while (at < to && *at != dialect_.delimiter) ++at;
+      unquoted_ += trimmed(rest, at, dialect_.delimiter);
+      record.cells.push_back(std::string_view(unquoted_).substr(first));
+    } else {
+      while (at < to && *at != dialect_.delimiter) ++at;
+      record.cells.push_back(trimmed(start, at, dialect_.delimiter));
+    }
+    if (at == to) return;
+    ++at;
+  }
+}
+
+void CsvReader::restart() {
+  seek(0, 1);
+  refill();
+  skip_byte_order_mark();
+}
+
+void CsvReader::seek(int64_t offset, int64_t line) {
+  bytes_.seek(offset);
+  begin_ = end_ = 0;
+  offset_ = offset;
+  line_ = line;
+  at_end_ = false;
+}
+
+}  // namespace snug

@@ -1,0 +1,87 @@
+// The records of a text file with columns (CSV, TSV), one at a time, in fixed memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/data/byte_reader.h"
+
+namespace snug {
+
+// What is left open is found in the first bytes of the file.
+struct CsvDialect {
+  char delimiter = ',';
+  char newline = '\n';  // '\r' for files of old Macs; "\r\n" ends with '\n'.
+};
+
+// One record: what stands between two line ends, those inside quotes apart.
+struct CsvRecord {
+  int64_t offset = 0;  // Of its first byte in the file, inflated.
+  int64_t line = 0;    // Of its first line, counted from 1.
+  // Without quotes and without the blanks around; valid until the next record is read.
+  std::vector<std::string_view> cells;
+  std::string_view text;    // As it stands in the file, without its line end.
+  bool open_quote = false;  // The file ended inside quotes.
+};
+
+// Takes quoted cells ("a ""b"", c"), line ends within quotes, CRLF, a byte order mark, empty lines
+// (which are passed over) and a last line without an end. A quote inside a cell that does not begin
+// with one is a letter like any other.
+class CsvReader {
+ public:
+  static constexpr size_t kMostRecordBytes = size_t{1} << 20;
+
+  // `delimiter` 0: a comma, a tab, a semicolon or a bar, whichever the first line has most of.
+  // Throws FileError; DataError for UTF-16 and for files with NUL bytes at their start.
+  CsvReader(FileSystem& files, const Path& path, char delimiter = 0);
+
+  // False at the end. Throws DataError, which names file and line, when a record has more than
+  // kMostRecordBytes, as when a quote is never closed, and for a damaged compressed file.
+  bool next(CsvRecord& record);
+
+  // To the first record again.
+  void restart();
+  // To the start of a record that was read before. Of a plain file.
+  void seek(int64_t offset, int64_t line);
+
+  const CsvDialect& dialect() const { return dialect_; }
+  const std::string& name() const { return name_; }
+  bool is_compressed() const { return bytes_.is_compressed(); }
+  int64_t file_bytes() const { return bytes_.file_bytes(); }
+  size_t buffer_bytes() const { return buffer_.capacity() + unquoted_.capacity(); }
+
+ private:
+  // Where the record that begins at begin_ ends, and the next one begins.
+  struct End {
+    size_t text = 0;  // Behind its last byte, line end not included.
+    size_t next = 0;
+    int64_t lines = 1;
+    bool quotes = false;
+    bool open_quote = false;
+  };
+
+  void recognise(char delimiter);
+  void skip_byte_order_mark();
+  // Nullopt: more bytes are needed.
+  std::optional<End> find_end() const;
+  std::optional<End> find_quoted_end() const;
+  End end_at(size_t text, bool has_newline) const;
+  // Brings more bytes behind those that stand from begin_ on.
+  void refill();
+  void split_plain(CsvRecord& record) const;
+  void split_quoted(CsvRecord& record);
+
+  std::string name_;
+  ByteReader bytes_;
+  CsvDialect dialect_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0, end_ = 0;  // What of the buffer has not been given yet.
+  int64_t offset_ = 0;          // Of begin_ in the file.
+  int64_t line_ = 1;
+  bool at_end_ = false;   // The file has no more bytes than those in the buffer.
+  std::string unquoted_;  // Cells whose quotes had to be taken out.
+};
+
+}  // namespace snug

@@ -1,0 +1,107 @@
+#include "snug/data/csv_source.h"
+
+#include <algorithm>
+
+#include "snug/base/error.h"
+#include "snug/data/stage.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kPieceWords = 16 << 10;
+
+// A class has a number; other labels are what they are.
+bool is_class(const Columns& columns) {
+  return columns.labels.size() == 1 && columns.find(columns.labels[0])->use == ColumnUse::index;
+}
+
+Shape row_of(int64_t width) { return width == 1 ? Shape{} : Shape{width}; }
+
+}  // namespace
+
+CsvSource::CsvSource(std::shared_ptr<RowEncoder> encoder, std::unique_ptr<PackedRows> rows,
+                     int64_t count, TableFiles files)
+    : encoder_(std::move(encoder)), rows_(std::move(rows)), files_(std::move(files)) {
+  const Columns& columns = encoder_->columns();
+  std::vector<Field> fields = {
+      {.name = files_.names[0], .role = FieldRole::input, .row = Shape{columns.input_width()}}};
+  if (!columns.labels.empty()) {
+    fields.push_back({.name = files_.names[0] + ": " + columns.labels[0],
+                      .role = FieldRole::target,
+                      .stored = is_class(columns) ? StoredType::int32 : StoredType::float32,
+                      .row = row_of(encoder_->label_width())});
+  }
+  if (!columns.weight.empty()) {
+    fields.push_back({.name = files_.names[0] + ": " + columns.weight, .role = FieldRole::weight});
+  }
+  int64_t widest = 1;
+  for (const Field& field : fields) widest = std::max(widest, field.row.size());
+  expanded_.resize(static_cast<size_t>(widest));
+  packed_.resize(std::max(encoder_->words(), kPieceWords / encoder_->words() * encoder_->words()));
+  set_fields(fields, std::vector<int64_t>(fields.size(), count));
+}
+
+void CsvSource::begin_pass(uint64_t pass) {
+  rows_->check();
+  RandomSource::begin_pass(pass);
+}
+
+size_t CsvSource::buffer_bytes() const {
+  return rows_->buffer_bytes() + packed_.size() * 4 + expanded_.size() * 4;
+}
+
+void CsvSource::expand(int field, std::span<const uint32_t> row, float* to) const {
+  switch (fields()[field].role) {
+    case FieldRole::input:
+      return encoder_->expand_inputs(row, to);
+    case FieldRole::target:
+      return encoder_->expand_labels(row, to);
+    case FieldRole::weight:
+      *to = encoder_->weight(row);
+  }
+}
+
+void CsvSource::read_run(int field, int64_t first, int64_t count, void* to, DType dtype) {
+  const size_t words = encoder_->words();
+  const auto piece = static_cast<int64_t>(packed_.size() / words);
+  const int64_t elements = fields()[field].row.size();
+  auto* at = static_cast<std::byte*>(to);
+  const size_t row_bytes = static_cast<size_t>(elements) * size_of(dtype);
+  for (int64_t done = 0; done < count; done += piece) {
+    const int64_t some = std::min(piece, count - done);
+    const std::span<uint32_t> rows = std::span(packed_).first(static_cast<size_t>(some) * words);
+    rows_->read(first + done, rows);
+    for (int64_t i = 0; i < some; ++i, at += row_bytes) {
+      const std::span<const uint32_t> row = rows.subspan(static_cast<size_t>(i) * words, words);
+      if (dtype == DType::float32) {
+        expand(field, row, reinterpret_cast<float*>(at));
+        continue;
+      }
+      expand(field, row, expanded_.data());
+      if (const auto bad = stage(expanded_.data(), StoredType::float32, elements, at, dtype)) {
+        refuse(field, first + done + i, *bad, expanded_[static_cast<size_t>(*bad)], dtype);
+      }
+    }
+  }
+}
+
+void CsvSource::refuse(int field, int64_t row, int64_t index, float value, DType wanted) {
+  const Columns& columns = encoder_->columns();
+  std::string column = columns.weight;
+  if (fields()[field].role == FieldRole::target) column = columns.labels[0];
+  if (fields()[field].role == FieldRole::input)
+    column = fmt::format("number {} of the inputs", index);
+  throw DataError(
+      "{}: {} is {}, but a whole number that {} holds was expected; mend or drop the row",
+      place(field, row), column, value, name_of(wanted));
+}
+
+std::string CsvSource::place(int /*field*/, int64_t row) {
+  std::vector<uint32_t> packed(encoder_->words());
+  rows_->read(row, packed);
+  size_t file = files_.names.size() - 1;
+  while (file > 0 && files_.first_rows[file] > row) --file;
+  return fmt::format("{}: line {}", files_.names[file], packed[0]);
+}
+
+}  // namespace snug

@@ -1,0 +1,43 @@
+// Packed rows of a table as a source.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "snug/data/packed_rows.h"
+#include "snug/data/random_source.h"
+#include "snug/data/row_encoder.h"
+
+namespace snug {
+
+// The files of a table, with the first row that each of them gave.
+struct TableFiles {
+  std::vector<std::string> names;
+  std::vector<int64_t> first_rows;
+};
+
+class CsvSource final : public RandomSource {
+ public:
+  CsvSource(std::shared_ptr<RowEncoder> encoder, std::unique_ptr<PackedRows> rows, int64_t count,
+            TableFiles files);
+
+  void begin_pass(uint64_t pass) override;
+  std::string place(int field, int64_t row) override;
+  size_t buffer_bytes() const override;
+
+ protected:
+  void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override;
+
+ private:
+  void expand(int field, std::span<const uint32_t> row, float* to) const;
+  [[noreturn]] void refuse(int field, int64_t row, int64_t index, float value, DType wanted);
+
+  std::shared_ptr<RowEncoder> encoder_;
+  std::unique_ptr<PackedRows> rows_;
+  TableFiles files_;
+  std::vector<uint32_t> packed_;  // Some rows, as they are kept.
+  std::vector<float> expanded_;   // One row, for slots that are not float32.
+};
+
+}  // namespace snug

@@ -1,0 +1,116 @@
+#include "snug/data/csv_table.h"
+
+#include <algorithm>
+#include <set>
+
+#include "snug/base/error.h"
+#include "snug/base/random.h"
+#include "snug/data/csv_cell.h"
+
+namespace snug {
+namespace {
+
+bool looks_like_header(const CsvRecord& record) {
+  const std::set<std::string_view> different(record.cells.begin(), record.cells.end());
+  return different.size() == record.cells.size() &&
+         std::ranges::none_of(record.cells, [](std::string_view cell) {
+           return cell.empty() || number_of(cell).has_value();
+         });
+}
+
+}  // namespace
+
+CsvTable::CsvTable(FileSystem& files, CsvTableOptions options)
+    : files_(files), options_(std::move(options)) {
+  if (options_.files.empty()) throw Error("csv: no file was given");
+  reader_ = std::make_unique<CsvReader>(files_, options_.files[0], options_.delimiter);
+  CsvRecord first;
+  if (!reader_->next(first)) {
+    throw DataError("{}: the file is empty; a header and rows were expected", reader_->name());
+  }
+  has_header_ = options_.header.value_or(looks_like_header(first));
+  for (size_t i = 0; i < first.cells.size(); ++i) {
+    names_.push_back(has_header_ ? std::string(first.cells[i]) : std::to_string(i));
+    if (names_.back().empty()) names_.back() = fmt::format("column {}", i);
+    if (!is_utf8(names_.back())) {
+      throw DataError(
+          "{}: line {}: the name of column {} is {}, which is no UTF-8; save the file as UTF-8",
+          reader_->name(), first.line, i, in_quotes(names_.back()));
+    }
+    if (std::ranges::count(names_, names_.back()) > 1) {
+      throw DataError("{}: line {}: two columns are called {}; rename one", reader_->name(),
+                      first.line, in_quotes(names_.back()));
+    }
+  }
+  restart();
+}
+
+void CsvTable::open(int file) {
+  if (file != file_) {
+    reader_ = std::make_unique<CsvReader>(files_, options_.files[static_cast<size_t>(file)],
+                                          options_.delimiter);
+  } else {
+    reader_->restart();
+  }
+  file_ = file;
+  CsvRecord record;
+  if (has_header_) read_header(record);
+}
+
+void CsvTable::read_header(CsvRecord& record) {
+  if (!reader_->next(record)) {
+    throw DataError("{}: the file is empty; a header and rows were expected", reader_->name());
+  }
+  if (std::ranges::equal(record.cells, names_) || file_ == 0) return;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const std::string_view cell = i < record.cells.size() ? record.cells[i] : "nothing";
+    if (cell == names_[i]) continue;
+    throw DataError(
+        "{}: column {} is called {}, but in {} it is {}; give files with the same columns",
+        reader_->name(), i, in_quotes(cell), options_.files[0].string(), in_quotes(names_[i]));
+  }
+  throw DataError(
+      "{}: the header has {} columns, but that of {} has {}; give files with the same columns",
+      reader_->name(), record.cells.size(), options_.files[0].string(), names_.size());
+}
+
+bool CsvTable::next(CsvRecord& record) {
+  while (!reader_->next(record)) {
+    if (file_ + 1 == std::ssize(options_.files)) return false;
+    open(file_ + 1);
+  }
+  return true;
+}
+
+void CsvTable::restart() { open(0); }
+
+void CsvTable::seek(const CsvPlace& place) {
+  if (place.file != file_) open(place.file);
+  if (reader_->is_compressed()) {
+    throw DataError("{}: a compressed file cannot be read from the middle; give a cache folder",
+                    reader_->name());
+  }
+  reader_->seek(place.offset, place.line);
+}
+
+std::string identity_of(FileSystem& files, const std::vector<Path>& paths) {
+  constexpr int64_t kEndBytes = 64 << 10;
+  std::string identity;
+  for (const Path& path : paths) {
+    const std::unique_ptr<File> file = files.open(path, OpenMode::read);
+    const int64_t size = file->size();
+    std::string ends(static_cast<size_t>(std::min(size, kEndBytes)), '\0');
+    file->read_at(std::as_writable_bytes(std::span(ends)), 0);
+    uint64_t hash = hash_text(ends);
+    file->read_at(std::as_writable_bytes(std::span(ends)), std::max<int64_t>(0, size - kEndBytes));
+    hash = mix_bits(hash + hash_text(ends));
+    std::error_code error;
+    const auto changed = std::filesystem::last_write_time(path, error);
+    const auto ticks = error ? 0 : changed.time_since_epoch().count();
+    identity += fmt::format("{}|{}|{}|{:016x}\n", std::filesystem::absolute(path).string(), size,
+                            ticks, hash);
+  }
+  return identity;
+}
+
+}  // namespace snug

@@ -1,0 +1,66 @@
+// One or more CSV files with the same columns as one sequence of records.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "snug/data/csv_reader.h"
+
+namespace snug {
+
+struct CsvTableOptions {
+  std::vector<Path> files;
+  std::optional<bool> header;  // Nullopt: the first record is one where none of its cells is a
+                               // number and no two are the same.
+  char delimiter = 0;          // 0: found in the first line.
+};
+
+// Where a record stands.
+struct CsvPlace {
+  int file = 0;
+  int64_t offset = 0;
+  int64_t line = 0;
+};
+
+class CsvTable {
+ public:
+  // Reads the first record of the first file. Throws FileError; DataError for a file without a
+  // record, for two columns of one name, and when a later file has another header.
+  CsvTable(FileSystem& files, CsvTableOptions options);
+
+  // Of the columns; "0", "1", ... without a header.
+  const std::vector<std::string>& names() const { return names_; }
+  bool has_header() const { return has_header_; }
+  char delimiter() const { return reader_->dialect().delimiter; }
+
+  // The next record of the table, headers left out; false at the end.
+  bool next(CsvRecord& record);
+  void restart();
+  // To a record that was read before; throws DataError in a compressed file.
+  void seek(const CsvPlace& place);
+
+  CsvPlace place(const CsvRecord& record) const { return {file_, record.offset, record.line}; }
+  const std::string& file_name() const { return reader_->name(); }
+  const std::vector<Path>& paths() const { return options_.files; }
+  bool is_compressed() const { return reader_->is_compressed(); }
+  size_t buffer_bytes() const { return reader_->buffer_bytes(); }
+
+ private:
+  void open(int file);
+  void read_header(CsvRecord& record);
+
+  FileSystem& files_;
+  CsvTableOptions options_;
+  std::vector<std::string> names_;
+  bool has_header_ = true;
+  int file_ = 0;
+  std::unique_ptr<CsvReader> reader_;
+};
+
+// What tells whether the files are still the same: paths, sizes, times of change and a hash of
+// their first and last bytes.
+std::string identity_of(FileSystem& files, const std::vector<Path>& paths);
+
+}  // namespace snug

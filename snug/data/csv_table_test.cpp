@@ -1,0 +1,151 @@
+#include "snug/data/csv_table.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/data/csv_rows.h"
+#include "snug/data/csv_scan.h"
+#include "snug/data/csv_testing.h"
+#include "snug/data/gzip_testing.h"
+#include "snug/data/source_testing.h"
+
+namespace snug::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names names_of(std::string_view text, std::optional<bool> header = {}) {
+  CsvFile file(text);
+  return CsvTable(file.files, {.files = {"t.csv"}, .header = header}).names();
+}
+
+TEST(CsvTable, RecognisesAHeader) {
+  EXPECT_EQ(names_of("age,work\n20,private\n"), (Names{"age", "work"}));
+  EXPECT_EQ(names_of("20,private\n30,state\n"), (Names{"0", "1"})) << "a number is no name";
+  EXPECT_EQ(names_of("p,x,x\ne,b,s\n"), (Names{"0", "1", "2"})) << "two of one name are rows";
+  EXPECT_EQ(names_of("20,private\n", true), (Names{"20", "private"}));
+  EXPECT_EQ(names_of("age,work\n", false), (Names{"0", "1"}));
+  EXPECT_EQ(names_of("a,,c\n1,2,3\n", true), (Names{"a", "column 1", "c"}));
+  EXPECT_EQ(names_of("\"first, last\",b\n1,2\n"), (Names{"first, last", "b"}));
+}
+
+Table rows_of(CsvTable& table) {
+  Table rows;
+  CsvRecord record;
+  while (table.next(record)) rows.emplace_back(record.cells.begin(), record.cells.end());
+  return rows;
+}
+
+TEST(CsvTable, GoesOverItsFilesAgainAndAgain) {
+  CsvFile file("a,b\n1,2\n3,4\n");
+  write_text(file.files, "u.csv", gzipped("a,b\n5,6\n"));
+  write_text(file.files, "v.csv", "a,b\n");
+  write_text(file.files, "w.csv", "a,b\n7,8");
+  CsvTable table(file.files, {.files = {"t.csv", "u.csv", "v.csv", "w.csv"}, .header = {}});
+  const Table expected = {{"1", "2"}, {"3", "4"}, {"5", "6"}, {"7", "8"}};
+  for (int pass = 0; pass < 3; ++pass) {
+    EXPECT_EQ(rows_of(table), expected);
+    table.restart();
+  }
+}
+
+TEST(CsvTable, GoesToAPlace) {
+  CsvFile file("a,b\n1,2\n3,4\n");
+  write_text(file.files, "u.csv", "a,b\n5,6\n7,8\n");
+  CsvTable table(file.files, {.files = {"t.csv", "u.csv"}, .header = {}});
+  CsvRecord record;
+  std::vector<CsvPlace> places;
+  while (table.next(record)) places.push_back(table.place(record));
+  ASSERT_EQ(places.size(), 4u);
+  for (const size_t i : {size_t{3}, size_t{0}, size_t{2}, size_t{1}}) {
+    table.seek(places[i]);
+    ASSERT_TRUE(table.next(record));
+    EXPECT_EQ(record.cells[0], std::to_string(2 * i + 1));
+    EXPECT_EQ(record.line, places[i].line);
+  }
+  write_text(file.files, "z.csv", gzipped("a,b\n1,2\n"));
+  CsvTable packed(file.files, {.files = {"z.csv"}, .header = {}});
+  expect_within(message_of<DataError>([&] { packed.seek({0, 4, 2}); }), "give a cache folder");
+}
+
+TEST(CsvTable, LaterFilesHaveTheSameColumns) {
+  CsvFile file("a,b\n1,2\n");
+  const auto message = [&](std::string_view second) {
+    write_text(file.files, "u.csv", second);
+    CsvTable table(file.files, {.files = {"t.csv", "u.csv"}, .header = {}});
+    return message_of<DataError>([&] { rows_of(table); });
+  };
+  expect_within(message("a,c\n3,4\n"), "u.csv: column 1 is called \"c\", but in t.csv it is \"b\"");
+  expect_within(message("a\n3\n"), "column 1 is called \"nothing\"");
+  expect_within(message("a,b,c\n3,4,5\n"), "the header has 3 columns");
+  expect_within(message(""), "u.csv: the file is empty");
+  expect_within(message_of([] { CsvTable(real_files(), {}); }), "no file was given");
+}
+
+TEST(CsvTable, AnIdentityChangesWithTheFile) {
+  CsvFile file(std::string(200'000, 'x'));
+  const std::vector<Path> paths = {"t.csv"};
+  const std::string before = identity_of(file.files, paths);
+  EXPECT_EQ(identity_of(file.files, paths), before);
+  for (const size_t at : {size_t{0}, size_t{199'999}}) {
+    std::string changed(200'000, 'x');
+    changed[at] = 'y';
+    write_text(file.files, "t.csv", changed);
+    EXPECT_NE(identity_of(file.files, paths), before) << at;
+  }
+  write_text(file.files, "t.csv", std::string(200'001, 'x'));
+  EXPECT_NE(identity_of(file.files, paths), before);
+}
+
+TEST(SampledIndex, StaysSmallAndFindsEveryRow) {
+  for (const int64_t rows : {1, 7, 8, 9, 1000, 4097}) {
+    SampledIndex index(8);
+    for (int64_t row = 0; row < rows; ++row) index.add({0, row * 10, row + 2});
+    EXPECT_EQ(index.rows(), rows);
+    EXPECT_LE(index.bytes(), 2 * 8 * sizeof(CsvPlace));
+    for (int64_t row = 0; row < rows; ++row) {
+      const SampledIndex::Sample sample = index.before(row);
+      EXPECT_LE(sample.row, row);
+      EXPECT_LT(row - sample.row, std::max<int64_t>(1, rows / 2));
+      EXPECT_EQ(sample.place.offset, sample.row * 10);
+    }
+  }
+}
+
+TEST(ScanTable, CountsWhatColumnsHold) {
+  CsvFile file("n,w,t\n1,x,\n2.5,y,?\n-3,x,NA\n1e999,x,a\nshort,row\nabc,\"a longer cell\",\n");
+  CsvTable table(file.files, {.files = {"t.csv"}, .header = {}});
+  const TableScan scan = scan_table(table);
+  EXPECT_EQ(scan.records, 6);
+  EXPECT_EQ(scan.longest_record_line, 7);
+  const ColumnScan& n = scan.columns[0];
+  EXPECT_EQ(n.cells, 5);
+  EXPECT_EQ(n.numbers, 3);
+  EXPECT_EQ(n.whole, 2);
+  EXPECT_EQ(n.not_finite, 1);
+  EXPECT_EQ(n.min, -3);
+  EXPECT_EQ(n.max, 2.5);
+  EXPECT_NEAR(n.mean(), 0.5 / 3, 1e-12);
+  EXPECT_EQ(n.first_text, "abc");
+  EXPECT_EQ(n.first_text_line, 7);
+  EXPECT_TRUE(n.is_number());
+  EXPECT_EQ(scan.columns[1].values.count("x"), 3);
+  EXPECT_EQ(scan.columns[1].longest, 13u);
+  EXPECT_EQ(scan.columns[2].missing, 4);
+}
+
+TEST(ScanTable, AVocabularyHasABound) {
+  Vocabulary words(1000);
+  for (int i = 0; i < 100; ++i) words.add(fmt::format("word {}", i));
+  EXPECT_TRUE(words.is_full());
+  EXPECT_EQ(words.size(), 0u);
+  Vocabulary few;
+  for (const char* word : {"10", "9", "1e1", "9"}) few.add(word);
+  EXPECT_EQ(few.sorted(), (Names{"9", "10", "1e1"})) << "numbers in their order";
+  few.add("b");
+  EXPECT_EQ(few.sorted(), (Names{"10", "1e1", "9", "b"}));
+  for (int i = 0; i < 5000; ++i) few.add(std::to_string(i));
+  EXPECT_TRUE(few.is_full());
+}
+
+}  // namespace
+}  // namespace snug::testing

@@ -1,0 +1,153 @@
+#include "snug/data/joined.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "snug/base/error.h"
+#include "snug/data/random_source.h"
+#include "snug/data/stage.h"
+
+namespace snug::data {
+namespace {
+
+// A run of neighbouring rows of another source.
+void read_stretch(Source& source, int field, int64_t first, int64_t count, void* to, DType dtype) {
+  std::array<int64_t, 256> numbers{};
+  const int64_t elements = source.fields()[field].row.size();
+  auto* at = static_cast<std::byte*>(to);
+  for (int64_t done = 0; done < count; done += std::ssize(numbers)) {
+    const int64_t some = std::min<int64_t>(std::ssize(numbers), count - done);
+    for (int64_t i = 0; i < some; ++i) numbers[i] = first + done + i;
+    source.read(field, std::span(numbers).first(some), {{dtype, Shape{some * elements}}, at});
+    at += static_cast<size_t>(some * elements) * size_of(dtype);
+  }
+}
+
+class ConcatenatedSource final : public RandomSource {
+ public:
+  ConcatenatedSource(SourcePtr first, SourcePtr second)
+      : first_(std::move(first)), second_(std::move(second)) {
+    check();
+    const int64_t rows = *first_->rows() + *second_->rows();
+    set_fields(first_->fields(), std::vector<int64_t>(first_->fields().size(), rows));
+  }
+
+  size_t buffer_bytes() const override { return first_->buffer_bytes() + second_->buffer_bytes(); }
+  void begin_pass(uint64_t pass) override {
+    first_->begin_pass(pass);
+    second_->begin_pass(pass);
+    RandomSource::begin_pass(pass);
+  }
+  std::string place(int field, int64_t row) override {
+    const int64_t border = *first_->rows();
+    return row < border ? first_->place(field, row) : second_->place(field, row - border);
+  }
+
+ protected:
+  void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override {
+    const int64_t border = *first_->rows();
+    const int64_t before = std::clamp<int64_t>(border - first, 0, count);
+    if (before > 0) read_stretch(*first_, field, first, before, to, dtype);
+    if (before == count) return;
+    auto* rest = static_cast<std::byte*>(to) +
+                 static_cast<size_t>(before * fields()[field].row.size()) * size_of(dtype);
+    read_stretch(*second_, field, std::max<int64_t>(0, first - border), count - before, rest,
+                 dtype);
+  }
+
+ private:
+  void check() const {
+    const std::vector<Field>&a = first_->fields(), &b = second_->fields();
+    if (a.size() != b.size()) {
+      throw Error("Dataset: concatenate: {} has {} fields, but {} has {}", a[0].name, a.size(),
+                  b[0].name, b.size());
+    }
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i].row == b[i].row && a[i].role == b[i].role) continue;
+      throw Error("Dataset: concatenate: a row of {} has the shape {}, but a row of {} has {}",
+                  a[i].name, a[i].row.text(), b[i].name, b[i].row.text());
+    }
+  }
+
+  SourcePtr first_, second_;
+};
+
+class ZippedSource final : public RandomSource {
+ public:
+  ZippedSource(SourcePtr first, SourcePtr second) : sources_{std::move(first), std::move(second)} {
+    std::vector<Field> fields;
+    for (const FieldRole role : {FieldRole::input, FieldRole::target, FieldRole::weight}) {
+      for (int source = 0; source < 2; ++source) {
+        const std::vector<Field>& from = sources_[source]->fields();
+        for (int i = 0; i < std::ssize(from); ++i) {
+          if (from[i].role != role) continue;
+          fields.push_back(from[i]);
+          places_.push_back({source, i});
+        }
+      }
+    }
+    if (std::ranges::count(fields, FieldRole::weight, &Field::role) > 1) {
+      throw Error("Dataset: zip: both sides have weights; a row has one");
+    }
+    const int64_t rows = std::min(*sources_[0]->rows(), *sources_[1]->rows());
+    set_fields(fields, std::vector<int64_t>(fields.size(), rows));
+  }
+
+  size_t buffer_bytes() const override {
+    return sources_[0]->buffer_bytes() + sources_[1]->buffer_bytes();
+  }
+  void begin_pass(uint64_t pass) override {
+    for (const SourcePtr& source : sources_) source->begin_pass(pass);
+    RandomSource::begin_pass(pass);
+  }
+  std::string place(int field, int64_t row) override {
+    const Place place = places_[static_cast<size_t>(field)];
+    return sources_[place.source]->place(place.field, row);
+  }
+
+ protected:
+  void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override {
+    const Place place = places_[static_cast<size_t>(field)];
+    read_stretch(*sources_[place.source], place.field, first, count, to, dtype);
+  }
+
+ private:
+  struct Place {
+    int source, field;
+  };
+  SourcePtr sources_[2];
+  std::vector<Place> places_;
+};
+
+class NumberedSource final : public RandomSource {
+ public:
+  explicit NumberedSource(int64_t count) {
+    const std::vector<Field> fields = {{.name = "range", .stored = StoredType::int64, .row = {}}};
+    set_fields(fields, std::vector<int64_t>{count});
+  }
+
+ protected:
+  void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override {
+    auto* at = static_cast<std::byte*>(to);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t number = first + i;
+      stage_rows(fields()[field], {number, 0}, &number, 1, at, dtype);
+      at += size_of(dtype);
+    }
+  }
+};
+
+}  // namespace
+
+SourcePtr concatenated(SourcePtr first, SourcePtr second) {
+  return std::make_shared<ConcatenatedSource>(std::move(first), std::move(second));
+}
+
+SourcePtr zipped(SourcePtr first, SourcePtr second) {
+  return std::make_shared<ZippedSource>(std::move(first), std::move(second));
+}
+
+SourcePtr numbered(int64_t count) { return std::make_shared<NumberedSource>(count); }
+
+}  // namespace snug::data

@@ -1,0 +1,18 @@
+// Two sources as one.
+#pragma once
+
+#include "snug/data/source.h"
+
+namespace snug::data {
+
+// Sources with random access. The rows of the first, then those of the second. Throws Error, which
+// names both, when their fields differ in number, role or shape.
+SourcePtr concatenated(SourcePtr first, SourcePtr second);
+
+// The fields of both, row by row. Throws Error when both have weights.
+SourcePtr zipped(SourcePtr first, SourcePtr second);
+
+// The rows 0 .. count-1, whose only field is their own number.
+SourcePtr numbered(int64_t count);
+
+}  // namespace snug::data

@@ -1,0 +1,249 @@
+#include "snug/data/npz.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "snug/base/bytes.h"
+#include "snug/base/error.h"
+#include "snug/base/nearest_word.h"
+#include "snug/base/random.h"
+#include "snug/data/npy_header.h"
+
+namespace snug::data {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{64} << 10;
+
+// The bytes of a deflated member, one after the other.
+class Inflater {
+ public:
+  Inflater(File& file, const ZipMember& member)
+      : file_(file), member_(member), input_(kPieceBytes) {
+    if (inflateInit2(&stream_, -15) != Z_OK) throw std::bad_alloc();
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  // Fills `into`; throws DataError where the member is cut off, damaged or longer than it says.
+  void read(std::span<std::byte> into) {
+    stream_.next_out = reinterpret_cast<Bytef*>(into.data());
+    stream_.avail_out = static_cast<uInt>(into.size());
+    while (stream_.avail_out > 0) {
+      if (stream_.avail_in == 0 && !refill()) fail("is cut off");
+      const int state = inflate(&stream_, Z_NO_FLUSH);
+      if (state == Z_STREAM_END && stream_.avail_out > 0) fail("is cut off");
+      if (state != Z_OK && state != Z_STREAM_END) fail("is damaged");
+    }
+    checksum_ = static_cast<uint32_t>(crc32(checksum_, reinterpret_cast<const Bytef*>(into.data()),
+                                            static_cast<uInt>(into.size())));
+    done_ += std::ssize(into);
+    if (done_ == member_.bytes && checksum_ != member_.checksum) fail("has a wrong checksum");
+  }
+
+ private:
+  bool refill() {
+    const int64_t left = member_.packed_bytes - position_;
+    const auto wanted = static_cast<size_t>(std::min<int64_t>(std::ssize(input_), left));
+    const size_t count = file_.read_at(std::span(input_).first(wanted), member_.offset + position_);
+    position_ += static_cast<int64_t>(count);
+    stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
+    stream_.avail_in = static_cast<uInt>(count);
+    return count > 0;
+  }
+  [[noreturn]] void fail(std::string_view what) const {
+    throw DataError("{}: the member {} {}; copy or save the file again", file_.path().string(),
+                    member_.name, what);
+  }
+
+  File& file_;
+  const ZipMember& member_;
+  std::vector<std::byte> input_;
+  z_stream stream_{};
+  int64_t position_ = 0, done_ = 0;
+  uint32_t checksum_ = 0;
+};
+
+// Reads the header of an .npy file from its start; `read` fills what it is given.
+NpyHeader read_header(const std::function<void(std::span<std::byte>)>& read,
+                      const std::string& where) {
+  std::string bytes(kNpyPreambleBytes, '\0');
+  read(std::as_writable_bytes(std::span(bytes)));
+  const size_t wanted = npy_header_bytes(bytes, where);
+  const size_t start = bytes.size();
+  bytes.resize(wanted);
+  if (wanted > start) read(std::as_writable_bytes(std::span(bytes)).subspan(start));
+  return parse_npy_header(bytes, where);
+}
+
+class NpzOpener {
+ public:
+  explicit NpzOpener(const NpzOptions& options)
+      : options_(options),
+        files_(options.files != nullptr ? *options.files : real_files()),
+        file_(files_.open(options.file, OpenMode::read)),
+        members_(zip_members(*file_)),
+        left_(options.most_in_memory) {}
+
+  RowFile open(const std::string& name, FieldRole role) {
+    const ZipMember& member = find(name);
+    const std::string where = fmt::format("{}: {}", options_.file.string(), name);
+    if (!member.deflated) return open_stored(member, where, role);
+    return options_.cache.empty() ? inflate_to_memory(member, where, role)
+                                  : inflate_to_cache(member, where, role);
+  }
+
+  // The array of one of these names, or the n-th of the file; empty where there is none.
+  std::string guess(std::span<const std::string_view> names, size_t n) const {
+    for (const std::string_view name : names) {
+      for (const ZipMember& member : members_) {
+        if (same_word(bare_name(member), name)) return bare_name(member);
+      }
+    }
+    return n < members_.size() ? bare_name(members_[n]) : "";
+  }
+
+ private:
+  static std::string bare_name(const ZipMember& member) {
+    return member.name.ends_with(".npy") ? member.name.substr(0, member.name.size() - 4)
+                                         : member.name;
+  }
+
+  const ZipMember& find(const std::string& name) const {
+    std::string names;
+    for (const ZipMember& member : members_) {
+      if (bare_name(member) == name) return member;
+      names += (names.empty() ? "" : ", ") + bare_name(member);
+    }
+    throw Error("{}: there is no array \"{}\"; it has {}", options_.file.string(), name,
+                names.empty() ? "none" : names);
+  }
+
+  static RowFile rows_of(const NpyHeader& header, const std::string& where, FieldRole role) {
+    bytes_of_rows(header.shape, header.stored, where);
+    RowFile rows;
+    rows.field = {.name = where,
+                  .role = role,
+                  .stored = header.stored,
+                  .row = header.shape.part(1, header.shape.rank())};
+    rows.rows = header.shape[0];
+    rows.offset = header.bytes;
+    rows.swapped = header.swapped;
+    return rows;
+  }
+
+  static void check_bytes(const RowFile& rows, const ZipMember& member) {
+    const int64_t wanted = rows.offset + rows.rows * static_cast<int64_t>(rows.field.row_bytes());
+    if (wanted == member.bytes) return;
+    throw DataError(
+        "{}: the header says {} rows, {} bytes in all, but the member has {}; save it again",
+        rows.field.name, rows.rows, wanted, member.bytes);
+  }
+
+  RowFile open_stored(const ZipMember& member, const std::string& where, FieldRole role) {
+    int64_t at = member.offset;
+    const auto read = [&](std::span<std::byte> into) {
+      if (at + std::ssize(into) > member.offset + member.bytes) {
+        throw DataError("{}: it is cut off in its header; save it again", where);
+      }
+      file_->read_exactly_at(into, at);
+      at += std::ssize(into);
+    };
+    RowFile rows = rows_of(read_header(read, where), where, role);
+    check_bytes(rows, member);
+    rows.offset += member.offset;
+    rows.file = files_.open(options_.file, OpenMode::read);
+    return rows;
+  }
+
+  RowFile inflate_to_memory(const ZipMember& member, const std::string& where, FieldRole role) {
+    Inflater inflater(*file_, member);
+    RowFile rows = rows_of(
+        read_header([&](std::span<std::byte> into) { inflater.read(into); }, where), where, role);
+    check_bytes(rows, member);
+    const int64_t bytes = member.bytes - rows.offset;
+    if (bytes > left_) {
+      throw DataError(
+          "{}: it is {} when inflated, but {} of memory are left for it; give a cache folder, or "
+          "use np.savez",
+          where, bytes_text(bytes), bytes_text(left_));
+    }
+    left_ -= bytes;
+    rows.held.resize(static_cast<size_t>(bytes));
+    for (size_t at = 0; at < rows.held.size(); at += kPieceBytes) {
+      inflater.read(std::span(rows.held).subspan(at, std::min(kPieceBytes, rows.held.size() - at)));
+    }
+    if (rows.swapped) swap_bytes(rows.held, size_of(rows.field.stored));
+    return rows;
+  }
+
+  // No more than the directory says, so that a small file cannot fill the disk unseen.
+  RowFile inflate_to_cache(const ZipMember& member, const std::string& where, FieldRole role) {
+    const Path path =
+        options_.cache / fmt::format("{}-{}-{:08x}-{}.npy", options_.file.filename().string(),
+                                     bare_name(member), member.checksum, member.bytes);
+    if (!files_.size(path)) {
+      files_.create_directories(options_.cache);
+      const int64_t room = files_.free_bytes(options_.cache);
+      if (member.bytes > room) {
+        throw FileError("{}: it is {} when inflated, but {} has {} free; choose another folder",
+                        where, bytes_text(member.bytes), options_.cache.string(), bytes_text(room));
+      }
+      write_atomically(files_, path, [&](File& to) { inflate_all(member, to); });
+    }
+    RowFile rows;
+    std::unique_ptr<File> inflated = files_.open(path, OpenMode::read);
+    int64_t at = 0;
+    const auto read = [&](std::span<std::byte> into) {
+      inflated->read_exactly_at(into, at);
+      at += std::ssize(into);
+    };
+    rows = rows_of(read_header(read, where), where, role);
+    rows.file = std::move(inflated);
+    check_file_size(rows);
+    return rows;
+  }
+
+  void inflate_all(const ZipMember& member, File& to) {
+    Inflater inflater(*file_, member);
+    std::vector<std::byte> piece(kPieceBytes);
+    for (int64_t done = 0; done < member.bytes;) {
+      const auto some =
+          static_cast<size_t>(std::min<int64_t>(std::ssize(piece), member.bytes - done));
+      inflater.read(std::span(piece).first(some));
+      to.append(std::span(piece).first(some));
+      done += static_cast<int64_t>(some);
+    }
+  }
+
+  const NpzOptions& options_;
+  FileSystem& files_;
+  std::unique_ptr<File> file_;
+  std::vector<ZipMember> members_;
+  int64_t left_;
+};
+
+}  // namespace
+
+SourcePtr npz(const NpzOptions& options) {
+  NpzOpener opener(options);
+  std::vector<std::string> x = options.x, y = options.y;
+  if (x.empty() && y.empty()) {
+    constexpr std::array<std::string_view, 3> kX = {"x", "x_train", "inputs"};
+    constexpr std::array<std::string_view, 4> kY = {"y", "y_train", "labels", "targets"};
+    x = {opener.guess(kX, 0)};
+    if (const std::string name = opener.guess(kY, 1); !name.empty()) y = {name};
+  }
+  std::vector<RowFile> rows;
+  for (const std::string& name : x) rows.push_back(opener.open(name, FieldRole::input));
+  for (const std::string& name : y) rows.push_back(opener.open(name, FieldRole::target));
+  if (!options.sample_weight.empty()) {
+    rows.push_back(opener.open(options.sample_weight, FieldRole::weight));
+  }
+  return row_files(std::move(rows), options.buffer_bytes);
+}
+
+}  // namespace snug::data

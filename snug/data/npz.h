@@ -1,0 +1,49 @@
+// Arrays in NumPy's .npz files: zip files whose members are .npy files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "snug/base/file.h"
+#include "snug/data/row_file.h"
+#include "snug/data/source.h"
+
+namespace snug {
+
+// A member of a zip file.
+struct ZipMember {
+  std::string name;
+  bool deflated = false;  // Else stored as it is.
+  uint32_t checksum = 0;
+  int64_t offset = 0;  // Of its first byte in the file.
+  int64_t packed_bytes = 0;
+  int64_t bytes = 0;
+};
+
+// The members of a zip file, from its directory; zip64 too. Throws DataError, which names the file
+// and the place, for what is no zip file, is damaged, encrypted or packed in a way that NumPy does
+// not use.
+std::vector<ZipMember> zip_members(File& file);
+
+namespace data {
+
+struct NpzOptions {
+  Path file;
+  // Names of arrays; empty: those that are called x or x_train (and y, y_train), or the first and
+  // the second of the file.
+  std::vector<std::string> x, y;
+  std::string sample_weight;
+  // A folder for arrays that were saved by savez_compressed: they are inflated once. Empty: they
+  // are inflated into memory, up to `most_in_memory` for all of them.
+  Path cache;
+  int64_t most_in_memory = int64_t{64} << 20;
+  FileSystem* files = nullptr;
+  size_t buffer_bytes = kRowBufferBytes;
+};
+
+// Stored arrays are read where they stand. Throws as npy() does, and Error, which lists the arrays
+// there are, for a name that is not there.
+SourcePtr npz(const NpzOptions& options);
+
+}  // namespace data
+}  // namespace snug

@@ -1,0 +1,60 @@
+// Turns the records of a table into packed rows, and packed rows into what a model reads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "snug/data/columns.h"
+#include "snug/data/csv_reader.h"
+
+namespace snug {
+
+// A cell or a record that cannot be encoded.
+struct RowProblem {
+  int column = -1;  // Of the file; -1: the record itself.
+  std::string value;
+  std::string expected;  // "a number was expected".
+};
+
+// A packed row: the file's line as its first word, then one word for each column that is not
+// dropped.
+class RowEncoder {
+ public:
+  explicit RowEncoder(Columns columns);
+  RowEncoder(RowEncoder&&) = default;  // Not copied: the lookups point into the columns.
+
+  const Columns& columns() const { return columns_; }
+  // Words of a packed row.
+  size_t words() const { return kept_.size() + 1; }
+
+  // Nullopt when the record has been packed. With `impute`, a cell that cannot be encoded counts as
+  // missing where the column has a rule for missing cells; `imputed` counts them.
+  std::optional<RowProblem> encode(const CsvRecord& record, bool impute, std::span<uint32_t> row);
+  int64_t imputed() const { return imputed_; }
+
+  // The numbers of the inputs, the labels or the weight.
+  void expand_inputs(std::span<const uint32_t> row, float* to) const;
+  void expand_labels(std::span<const uint32_t> row, float* to) const;
+  float weight(std::span<const uint32_t> row) const;
+  int64_t label_width() const;
+
+ private:
+  struct Kept {
+    size_t column = 0;
+    bool input = false;
+    int label = -1;  // The position among the labels.
+    bool weight = false;
+    std::unordered_map<std::string_view, uint32_t> lookup;  // Of the categories.
+  };
+  // Empty when the cell could be packed.
+  std::string encode_cell(const Kept& kept, std::string_view cell, uint32_t& word) const;
+
+  Columns columns_;
+  std::vector<Kept> kept_;
+  int64_t imputed_ = 0;
+};
+
+}  // namespace snug

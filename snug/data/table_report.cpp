@@ -1,0 +1,157 @@
+#include "snug/data/table_report.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "snug/data/csv.h"
+#include "snug/data/csv_cell.h"
+#include "snug/data/row_encoder.h"
+
+namespace snug {
+namespace {
+
+// Words that a person would take for the same: capitals, blanks, hyphens, underscores and a point
+// at the end do not count.
+std::string bare_word(std::string_view word) {
+  std::string bare;
+  for (const char c : word) {
+    if (c == ' ' || c == '-' || c == '_') continue;
+    bare += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  while (bare.size() > 1 && bare.back() == '.') bare.pop_back();
+  return bare;
+}
+
+void find_words_written_twice(const ColumnScan& column, TableReport& report) {
+  if (column.is_number() || column.values.is_full()) return;
+  std::map<std::string, std::string> seen;
+  for (const std::string& word : column.values.sorted()) {
+    const auto [other, is_new] = seen.emplace(bare_word(word), word);
+    if (is_new) continue;
+    report.wrong.push_back(fmt::format(
+        "column {}: {} ({} times) and {} ({} times) look like one category written in two ways",
+        column.name, in_quotes(other->second), column.values.count(other->second), in_quotes(word),
+        column.values.count(word)));
+  }
+}
+
+void find_useless_columns(TableReport& report) {
+  std::map<uint64_t, std::string_view> seen;
+  for (const ColumnScan& column : report.scan.columns) {
+    if (column.cells == 0) continue;
+    const bool constant = !column.values.is_full() && column.values.size() == 1;
+    if (column.present() == 0) {
+      report.notes.push_back(fmt::format("column {} is empty; it will be dropped", column.name));
+    } else if (constant && column.missing == 0) {
+      report.notes.push_back(fmt::format("column {} is always {}; it teaches nothing", column.name,
+                                         in_quotes(column.values.sorted()[0])));
+    } else if (const auto [other, is_new] = seen.emplace(column.hash, column.name); !is_new) {
+      report.notes.push_back(
+          fmt::format("column {} is the same as column {}", column.name, other->second));
+    }
+    const int64_t texts = column.present() - column.numbers - column.not_finite;
+    if (!column.is_number() && column.numbers > 0 && 10 * column.numbers > column.present()) {
+      report.notes.push_back(
+          fmt::format("column {} is taken for a category: {} of its cells are numbers and {} are "
+                      "texts, such as "
+                      "{} in line {}",
+                      column.name, column.numbers, texts, in_quotes(column.first_text),
+                      column.first_text_line));
+    }
+  }
+}
+
+// How the rows would be encoded: as those of the training data, or by themselves.
+Columns columns_for(CsvTable& table, const TableReport& report, const ReportOptions& options) {
+  if (options.like != nullptr) return data::columns_like(*options.like, table);
+  ColumnWishes wishes{.labels = options.labels};
+  // A column that cannot be learned from is no reason to look no further.
+  for (const ColumnScan& column : report.scan.columns) {
+    if (column.present() == 0) wishes.settings[column.name].use = ColumnUse::drop;
+  }
+  return choose_columns(report.scan.columns, wishes, table.paths()[0].string());
+}
+
+// The classes of a label on both sides of a split.
+struct Classes {
+  int column = -1;
+  std::map<std::string, std::pair<int64_t, int64_t>, std::less<>> counts;  // Head and tail.
+};
+
+void compare_sides(const Classes& classes, const ReportOptions& options, TableReport& report) {
+  if (classes.column < 0) return;
+  for (const auto& [name, counts] : classes.counts) {
+    if (counts.first > 0 && counts.second > 0) continue;
+    const bool tail_only = counts.first == 0;
+    report.wrong.push_back(fmt::format(
+        "class {} has {} rows, all of them in the {} {:g} % of the rows: a validation_split of the "
+        "tail would {}; shuffle the file, or split it at random",
+        in_quotes(name), counts.first + counts.second, tail_only ? "last" : "first",
+        100 * (tail_only ? options.tail : 1 - options.tail),
+        tail_only ? "never train on it" : "never validate it"));
+  }
+}
+
+Classes classes_of(const CsvTable& table, const TableReport& report, const ReportOptions& options) {
+  Classes classes;
+  if (options.labels.size() != 1) return classes;
+  const auto found = std::ranges::find(table.names(), options.labels[0]);
+  if (found == table.names().end()) return classes;
+  const auto column = static_cast<size_t>(found - table.names().begin());
+  const ColumnScan& scan = report.scan.columns[column];
+  const bool few = !scan.values.is_full() && scan.values.size() <= 100;
+  if (few && (!scan.is_number() || scan.whole == scan.numbers)) {
+    classes.column = static_cast<int>(column);
+  }
+  return classes;
+}
+
+}  // namespace
+
+std::string_view kind_of(const ColumnScan& column) {
+  if (column.present() == 0) return "empty";
+  if (column.is_number()) return "number";
+  return column.values.is_full() ? "text" : "category";
+}
+
+TableReport report_on(CsvTable& table, const ReportOptions& options) {
+  TableReport report{.scan = scan_table(table)};
+  for (const ColumnScan& column : report.scan.columns) find_words_written_twice(column, report);
+  find_useless_columns(report);
+  if (report.scan.records == 0) {
+    report.wrong.emplace_back("there is a header, but no row follows it");
+    return report;
+  }
+  RowEncoder encoder(columns_for(table, report, options));
+  Classes classes = classes_of(table, report, options);
+  const auto head =
+      static_cast<int64_t>(static_cast<double>(report.scan.records) * (1 - options.tail));
+  std::vector<uint32_t> row(encoder.words());
+  CsvRecord record;
+  table.restart();
+  for (int64_t number = 0; table.next(record); ++number) {
+    if (const auto problem = encoder.encode(record, /*impute=*/false, row)) {
+      if (report.bad_rows++ < static_cast<int64_t>(options.most_listed)) {
+        report.listed.push_back(
+            {.file = table.file_name(),
+             .position = fmt::format("line {}", record.line),
+             .column =
+                 problem->column < 0 ? "" : table.names()[static_cast<size_t>(problem->column)],
+             .value = problem->value,
+             .problem = problem->expected,
+             .record = std::string(record.text.substr(0, 200))});
+      }
+      continue;
+    }
+    if (classes.column < 0) continue;
+    const std::string_view cell = record.cells[static_cast<size_t>(classes.column)];
+    auto found = classes.counts.find(cell);
+    if (found == classes.counts.end()) found = classes.counts.emplace(cell, std::pair{0, 0}).first;
+    ++(number < head ? found->second.first : found->second.second);
+  }
+  compare_sides(classes, options, report);
+  return report;
+}
+
+}  // namespace snug

@@ -1,0 +1,76 @@
+#include "snug/data/table_report.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/data/csv_testing.h"
+#include "snug/data/source_testing.h"
+
+namespace snug::testing {
+namespace {
+
+TableReport report_of(std::string_view text, const std::vector<std::string>& labels = {}) {
+  CsvFile file(text);
+  CsvTable table(file.files, {.files = {"t.csv"}, .header = {}});
+  return report_on(table, {.labels = labels});
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+TEST(TableReport, ACleanTableIsClean) {
+  std::string text = "a,b,y\n";
+  for (int i = 0; i < 50; ++i) text += fmt::format("{},{},{}\n", i, i * i % 7, i % 2);
+  const TableReport report = report_of(text, {"y"});
+  EXPECT_TRUE(report.is_clean()) << joined(report.wrong);
+  EXPECT_EQ(report.scan.records, 50);
+  EXPECT_EQ(kind_of(report.scan.columns[0]), "number");
+  EXPECT_EQ(report.scan.columns[0].max, 49);
+  EXPECT_TRUE(report.notes.empty()) << joined(report.notes);
+}
+
+TEST(TableReport, ListsBadRows) {
+  const TableReport report = report_of("a,y\n1,0\nx,1\n3\n4,1\n5,0\n6,\n", {"y"});
+  EXPECT_EQ(report.bad_rows, 3);
+  ASSERT_EQ(report.listed.size(), 3u);
+  EXPECT_EQ(report.listed[0].text(), "t.csv: line 3, column a is \"x\", but a number was expected");
+  expect_within(report.listed[1].text(), "line 4: it has 1 cells, but 2");
+  expect_within(report.listed[2].text(), "line 7, column y is \"\"");
+  EXPECT_FALSE(report.is_clean());
+}
+
+TEST(TableReport, FindsClassesWrittenInTwoWays) {
+  std::string text = "a,income\n";
+  for (int i = 0; i < 20; ++i) text += fmt::format("{},{}\n", i, i % 2 == 0 ? "<=50K" : ">50K");
+  text += "1,<=50K.\n2,<=50k\n3,>50K\n";
+  const std::string wrong = joined(report_of(text, {"income"}).wrong);
+  expect_within(wrong, "\"<=50K\" (10 times) and \"<=50K.\" (1 times) look like one category");
+  expect_within(wrong, "\"<=50k\"");
+}
+
+TEST(TableReport, FindsClassesOnOneSideOnly) {
+  std::string text = "a,y\n";
+  for (int i = 0; i < 100; ++i) text += fmt::format("{},{}\n", i, i / 25);
+  const std::string wrong = joined(report_of(text, {"y"}).wrong);
+  expect_within(wrong, "class \"0\" has 25 rows, all of them in the first 80 %");
+  EXPECT_EQ(wrong.find("\"3\""), std::string::npos) << wrong;
+  std::string tail = "a,y\n";
+  for (int i = 0; i < 100; ++i) tail += fmt::format("{},{}\n", i, i < 90 ? i % 2 : 2);
+  expect_within(joined(report_of(tail, {"y"}).wrong), "all of them in the last 20 %");
+}
+
+TEST(TableReport, NotesUselessColumns) {
+  std::string text = "a,b,same,none,mixed\n";
+  for (int i = 0; i < 10; ++i) text += fmt::format("{},{},7,,{}\n", i, i, i < 4 ? "1" : "x");
+  const std::string notes = joined(report_of(text).notes);
+  expect_within(notes, "column b is the same as column a");
+  expect_within(notes, "column same is always \"7\"");
+  expect_within(notes, "column none is empty");
+  expect_within(notes, "column mixed is taken for a category: 4 of its cells are numbers and 6");
+  EXPECT_FALSE(report_of("a,y\n").is_clean());
+}
+
+}  // namespace
+}  // namespace snug::testing

@@ -1,0 +1,48 @@
+// Rows in TFRecord files of tf.train.Example.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/base/file.h"
+#include "snug/data/source.h"
+
+namespace snug {
+
+// CRC-32C, as TFRecord masks it.
+uint32_t masked_crc32c(std::span<const std::byte> bytes);
+
+// What a field takes from an Example.
+struct FeatureSpec {
+  std::string key;
+  Shape row;  // Concrete; its elements in one list.
+  // float32: float_list; int64: int64_list; uint8: the bytes of one entry of bytes_list.
+  StoredType stored = StoredType::float32;
+};
+
+// Writes a feature of a serialised Example to `to`, row.size() elements of the stored type. Throws
+// DataError, which begins with `where` and names the key: it is absent, holds another kind of list
+// or another number of elements, or the bytes are no Example.
+void read_feature(std::span<const std::byte> example, const FeatureSpec& feature,
+                  std::string_view where, std::byte* to);
+
+namespace data {
+
+struct TfRecordOptions {
+  std::vector<Path> files;  // Their records follow one another.
+  std::vector<FeatureSpec> x, y;
+  std::string sample_weight;  // The key of one float a record; empty: none.
+  int64_t most_record_bytes = int64_t{16} << 20;
+  Path cache;  // A folder for compressed files, which are inflated once.
+  int64_t most_in_memory = int64_t{16} << 20;  // For the places of the records.
+  FileSystem* file_system = nullptr;
+};
+
+// Goes over the files once to check all checksums and to learn where the records are, 16 bytes
+// each. Throws DataError, which names file, record and byte, for a wrong checksum, a cut or a
+// record that is too long; FileError.
+SourcePtr tfrecord(const TfRecordOptions& options);
+
+}  // namespace data
+}  // namespace snug

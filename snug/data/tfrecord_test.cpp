@@ -1,0 +1,170 @@
+#include "snug/data/tfrecord.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "snug/data/gzip_testing.h"
+#include "snug/data/source_testing.h"
+#include "snug/testing/memory_files.h"
+
+namespace snug::testing {
+namespace {
+
+std::string from_hex(std::string_view hex) {
+  std::string bytes;
+  for (size_t i = 0; i < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
+// What TensorFlow writes for {label: int64[7], x: float[1, 2], img: bytes["\x89PNG"]}.
+const std::string kTensorFlows = from_hex(
+    "36000000000000004f578cef0a340a0e0a056c6162656c12051a030a01070a110a0178120c120a0a080000803f00"
+    "0000400a0f0a03696d6712080a060a0489504e4779ff6a45");
+
+std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string field(int number, const std::string& bytes) {
+  return varint(static_cast<uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
+}
+std::string feature(const std::string& key, int list, const std::string& content) {
+  return field(1, field(1, key) + field(2, field(list, content)));
+}
+std::string packed_floats(const std::vector<float>& values) {
+  return field(1, {reinterpret_cast<const char*>(values.data()), values.size() * 4});
+}
+std::string packed_ints(const std::vector<int64_t>& values) {
+  std::string bytes;
+  for (const int64_t value : values) bytes += varint(static_cast<uint64_t>(value));
+  return field(1, bytes);
+}
+std::string crc_of(const std::string& bytes) {
+  const uint32_t crc = masked_crc32c(std::as_bytes(std::span(bytes)));
+  return {reinterpret_cast<const char*>(&crc), 4};
+}
+std::string record(const std::string& data) {
+  const uint64_t size = data.size();
+  const std::string length(reinterpret_cast<const char*>(&size), 8);
+  return length + crc_of(length) + data + crc_of(data);
+}
+std::string example(const std::vector<float>& x, int64_t label) {
+  return record(
+      field(1, feature("x", 2, packed_floats(x)) + feature("label", 3, packed_ints({label}))));
+}
+
+data::TfRecordOptions options_for(MemoryFiles& files) {
+  data::TfRecordOptions options;
+  options.files = {"t.tfrecord"};
+  options.x = {{.key = "x", .row = {2}}};
+  options.y = {{.key = "label", .row = {}, .stored = StoredType::int64}};
+  options.file_system = &files;
+  return options;
+}
+
+SourcePtr open_records(MemoryFiles& files, const std::string& bytes) {
+  write_text(files, "t.tfrecord", bytes);
+  return data::tfrecord(options_for(files));
+}
+
+std::string refusal(const std::string& bytes) {
+  MemoryFiles files;
+  return message_of<DataError>([&] {
+    const SourcePtr source = open_records(files, bytes);
+    for (const int part : {0, 1}) {
+      for (int64_t row = 0; row < *source->rows(); ++row) read_rows<float>(*source, part, {row});
+    }
+  });
+}
+
+TEST(TfRecord, ReadsWhatTensorFlowWrites) {
+  MemoryFiles files;
+  write_text(files, "t.tfrecord", kTensorFlows);
+  data::TfRecordOptions options = options_for(files);
+  options.x.push_back({.key = "img", .row = {4}, .stored = StoredType::uint8});
+  const SourcePtr source = data::tfrecord(options);
+  EXPECT_EQ(source->rows(), 1);
+  EXPECT_EQ(read_rows(*source, 0, {0}), (std::vector<float>{1, 2}));
+  EXPECT_EQ(read_rows(*source, 1, {0}), (std::vector<float>{0x89, 'P', 'N', 'G'}));
+  EXPECT_EQ(read_rows<int32_t>(*source, 2, {0}), (std::vector<int32_t>{7}));
+  EXPECT_EQ(record(""), from_hex("000000000000000029039807d8ea82a2"));
+}
+
+TEST(TfRecord, HasRandomAccess) {
+  MemoryFiles files;
+  std::string bytes, others;
+  for (int i = 0; i < 40; ++i) (i < 25 ? bytes : others) += example({float(i), float(-i)}, i % 3);
+  write_text(files, "t.tfrecord", bytes);
+  write_text(files, "u.tfrecord.gz", gzipped(others));
+  data::TfRecordOptions options = options_for(files);
+  options.files.emplace_back("u.tfrecord.gz");
+  expect_within(message_of<DataError>([&] { data::tfrecord(options); }), "give a cache folder");
+  options.cache = "cache";
+  const SourcePtr source = data::tfrecord(options);
+  ASSERT_EQ(source->rows(), 40);
+  EXPECT_EQ(read_rows(*source, 0, {39, 3}), (std::vector<float>{39, -39, 3, -3}));
+  EXPECT_EQ(source->place(0, 30), "u.tfrecord.gz: record 30");
+  expect_random_source(*source);
+}
+
+TEST(TfRecord, TakesListsThatAreNotPacked) {
+  std::string list;
+  for (const float value : {3.0f, 4.0f}) {
+    list += varint(1 << 3 | 5) + std::string(reinterpret_cast<const char*>(&value), 4);
+  }
+  const std::string ints = varint(1 << 3) + varint(static_cast<uint64_t>(-5));
+  MemoryFiles files;
+  const SourcePtr source =
+      open_records(files, record(field(1, feature("x", 2, list) + feature("label", 3, ints))));
+  EXPECT_EQ(read_rows(*source, 0, {0}), (std::vector<float>{3, 4}));
+  EXPECT_EQ(read_rows<int32_t>(*source, 1, {0}), (std::vector<int32_t>{-5}));
+}
+
+TEST(TfRecord, NamesWhatIsWrong) {
+  const std::string good = example({1, 2}, 0);
+  std::string damaged = good + good;
+  damaged[good.size() + 20] = static_cast<char>(damaged[good.size() + 20] ^ 1);
+  expect_within(refusal(damaged),
+                fmt::format("t.tfrecord: record 1 at byte {} has a wrong checksum", good.size()));
+  expect_within(refusal(good + good.substr(0, 5)), "record 1 at byte");
+  expect_within(refusal(good.substr(0, good.size() - 1)), "record 0 at byte 0 is cut off");
+  expect_within(refusal("this is a text and no file of records"), "this is no TFRecord file");
+  expect_within(refusal(""), "it has no records");
+  expect_within(refusal(record("no example")), "record 0: it is no tf.train.Example");
+  expect_within(refusal(example({1, 2, 3}, 0)), "\"x\" has 3 elements, but 2 were expected");
+  expect_within(refusal(example({1, NAN}, 0)), "\"x\", element 1 is nan");
+  expect_within(refusal(record(field(1, feature("x", 3, packed_ints({1, 2}))))),
+                "\"x\" holds an int64_list, but a float_list was expected");
+  expect_within(refusal(record(field(1, feature("z", 2, packed_floats({1, 2}))))),
+                "no feature \"x\"");
+  const uint64_t huge = uint64_t{1} << 40;
+  const std::string length(reinterpret_cast<const char*>(&huge), 8);
+  expect_within(refusal(length + crc_of(length)), "has 1099511627776 bytes, more than");
+}
+
+TEST(TfRecord, NoDamageIsAFaultOfOurs) {
+  const std::string data =
+      field(1, feature("x", 2, packed_floats({1, 2})) + feature("label", 3, packed_ints({1})));
+  const FeatureSpec x{.key = "x", .row = {2}};
+  for (size_t at = 0; at < data.size(); ++at) {
+    for (const int change : {0, 1, 0x80, 0xff}) {
+      std::string changed = change == 0 ? data.substr(0, at) : data;
+      if (change != 0) changed[at] = static_cast<char>(changed[at] ^ change);
+      std::array<float, 2> to{};
+      try {
+        read_feature(std::as_bytes(std::span(changed)), x, "r",
+                     reinterpret_cast<std::byte*>(to.data()));
+      } catch (const DataError&) {
+        continue;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace snug::testing

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Writes the corpus of broken data files to tests/data/broken, with index.tsv: file, reader, part of the message.
+
+usage: make_broken.py
+"""
+
+import gzip
+import pathlib
+import struct
+
+FOLDER = pathlib.Path(__file__).parent / "broken"
+CASES = []
+
+
+def add(name, reader, content, *parts):
+    """A broken file, and what its message must have."""
+    content = content.encode() if isinstance(content, str) else content
+    (FOLDER / name).write_bytes(content)
+    CASES.append((name, reader, *parts))
+
+
+def packed(content):
+    return gzip.compress(content.encode() if isinstance(content, str) else content, mtime=0)
+
+
+def npy(header, body=b"", version=b"\x01\x00", length=None):
+    header = header.encode()
+    size = len(header) if length is None else length
+    return b"\x93NUMPY" + version + struct.pack("<H", size) + header + body
+
+
+def npy_of(descr, shape, body, order="False"):
+    return npy(f"{{'descr': {descr!r}, 'fortran_order': {order}, 'shape': {shape}, }}\n", body)
+
+
+def idx(kind, shape, body=b"", magic=b"\0\0"):
+    return magic + bytes([kind, len(shape)]) + struct.pack(f">{len(shape)}I", *shape) + body
+
+
+def csv_cases():
+    add("empty.csv", "csv", "", "the file is empty")
+    add("blank_lines.csv", "csv", "\n\n  \n\r\n", "the file is empty")
+    add("header_only.csv", "csv y", "a,y\n", "there is a header, but no row")
+    add("short_row.csv", "csv y", "a,b,y\n1,2,0\n3,1\n4,5,1\n", "line 3", "it has 2 cells, but 3")
+    add("long_row.csv", "csv y", "a,b,y\n1,2,0\n3,1,5,6\n4,5,1\n", "line 3", "it has 4 cells, but 3")
+    add("text_among_numbers.csv", "csv y", "a,b,y\n1,2,0\n3,x,1\n4,5,1\n", "line 3, column b is \"x\"", "a number")
+    add("seed_mixed.csv", "csv", "1,2,a\n4,5,6\n", "line 1, column 2 is \"a\"", "a number was expected")
+    add("inf.csv", "csv y", "a,y\n1,0\n-inf,1\n", "line 3, column a is \"-inf\"", "a finite number")
+    add("too_large.csv", "csv y", "a,y\n1,0\n1e400,1\n", "column a is \"1e400\"", "a finite number")
+    add("too_large_for_float32.csv", "csv y as_is", "a,y\n1,0\n1e39,1\n", "\"1e39\"", "float32")
+    add("label_missing.csv", "csv y", "a,y\n1,0\n2,?\n", "line 3, column y is \"?\"", "a value was expected")
+    add("label_absent.csv", "csv income", "a,incom\n1,0\n", "there is no column \"income\"", "did you mean \"incom\"")
+    add("all_missing.csv", "csv y", "a,y\n?,0\nNA,1\n", "no column is left")
+    add("open_quote.csv", "csv y", 'a,y\n1,0\n2,"1\n3,0\n', "line 3", "its last quote is never closed")
+    add("open_quote_huge.csv.gz", "csv y", packed('a,y\n1,"' + "x" * (1 << 21)), "line 2", "more than 1048576 bytes")
+    add("one_endless_line.csv.gz", "csv", packed("x" * (1 << 21)), "line 1", "more than 1048576 bytes")
+    add("not_utf8.csv", "csv y", b"a,w,y\n1,caf\xe9,0\n2,tea,1\n", "column w is \"caf\\xe9\"", "UTF-8")
+    add("header_not_utf8.csv", "csv", b"caf\xe9,y\n1,0\n", "which is no UTF-8")
+    add("utf16.csv", "csv", "\ufeffa,y\n1,0\n".encode("utf-16-le"), "UTF-16")
+    add("utf16_big.csv", "csv", b"\xfe\xff\x00a\x00,\x00y", "UTF-16")
+    add("binary.csv", "csv", b"PK\x03\x04\0\0\0\0\x12\x34", "is 0, so it is no text")
+    add("png.csv", "csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is 0, so it is no text")
+    add("twice.csv", "csv y header", "a,a,y\n1,2,0\n", "two columns are called \"a\"")
+    add("cut.csv.gz", "csv y", packed("a,y\n" + "1,0\n2,1\n" * 5000)[:60], "is cut off")
+    add("damaged.csv.gz", "csv y", packed("a,y\n1,0\n2,1\n")[:10] + b"\xff" * 20, "is damaged")
+    add("bad_checksum.csv.gz", "csv y", packed("a,y\n1,0\n")[:-8] + b"\0" * 8, "is damaged")
+    add("gzip_magic_only.csv.gz", "csv", b"\x1f\x8b", "is cut off")
+    add("label_many_texts.csv.gz", "csv y", packed("a,y\n" + "".join(f"1,t{i}\n" for i in range(5000))),
+        "more than 4096 different texts", "is it the right label?")
+    add("only_identifiers.csv", "csv y", "id,y\n" + "".join(f"a{i},{i % 2}\n" for i in range(600)), "no column is left")
+    add("thousands.csv", "csv y", 'a,y\n1,0\n"1,234",1\n5,0\n', "column a is \"1,234\"", "a number was expected")
+    add("percent.csv", "csv y", "a,y\n1,0\n5%,1\n7,1\n", "column a is \"5%\"", "a number was expected")
+    add("decimal_comma.csv", "csv y", "a;y\n1;0\n1,5;1\n7;1\n", "column a is \"1,5\"", "a number was expected")
+    add("negative_weight.csv", "csv y weight=w", "a,w,y\n1,1,0\n2,-1,1\n", "column w is \"-1\"", "0 or more")
+    add("weight_absent.csv", "csv y weight=w", "a,y\n1,0\n", "there is no column \"w\" for sample_weight")
+
+
+def npy_cases():
+    body = struct.pack("<4f", 1, 2, 3, 4)
+    add("empty.npy", "npy", b"", "it is empty")
+    add("magic_only.npy", "npy", b"\x93NUMPY", "bytes")
+    add("wrong_magic.npy", "npy", b"\x93NUMPX\x01\x00\x10\x00" + b" " * 20, "no .npy file")
+    add("text.npy", "npy", "1,2\n3,4\n1,2\n3,4\n", "no .npy file")
+    add("version_9.npy", "npy", npy("{}\n", version=b"\x09\x00"), "version")
+    add("header_cut.npy", "npy", npy("{'descr': '<f4'", length=200), "cut off in its header")
+    add("header_no_dict.npy", "npy", npy("hello\n"), "header")
+    add("no_shape.npy", "npy", npy("{'descr': '<f4', 'fortran_order': False, }\n"), "shape")
+    add("no_descr.npy", "npy", npy("{'fortran_order': False, 'shape': (2, 2), }\n"), "descr")
+    add("objects.npy", "npy", npy_of("|O", "(2,)", b"\0" * 16), "|O")
+    add("strings.npy", "npy", npy_of("<U3", "(2,)", b"\0" * 24), "<U3")
+    add("complex.npy", "npy", npy_of("<c8", "(2,)", b"\0" * 16), "<c8")
+    add("fortran.npy", "npy", npy_of("<f4", "(2, 2)", body, order="True"), "ortran")
+    add("cut.npy", "npy", npy_of("<f4", "(2, 2)", body[:-3]), "it is cut off", "ends in row 1")
+    add("too_long.npy", "npy", npy_of("<f4", "(2, 2)", body + b"\0" * 4), "4 bytes follow the last row")
+    add("huge_shape.npy", "npy", npy_of("<f4", "(9223372036854775807, 9223372036854775807)", body), "shape")
+    add("huge_rows.npy", "npy", npy_of("<f4", "(1000000000000, 2)", body), "cut off")
+    add("negative.npy", "npy", npy_of("<f4", "(-1, 2)", body), "shape")
+    add("scalar.npy", "npy", npy_of("<f4", "()", body[:4]), "a single number")
+    add("no_elements.npy", "npy", npy_of("<f4", "(2, 0)", b""), "no elements")
+    add("nan.npy", "npy", npy_of("<f4", "(2, 2)", struct.pack("<4f", 1, 2, float("nan"), 4)), "row 1, column 0 is nan", "a finite number")
+    add("inf.npy", "npy", npy_of("<f4", "(2, 2)", struct.pack("<4f", 1, 2, 3, float("inf"))), "row 1, column 1 is inf")
+    add("too_large.npy", "npy", npy_of("<f8", "(2,)", struct.pack("<2d", 1, 1e300)), "row 1 is 1e+300", "float32")
+    add("label_half.npy", "npy int", npy_of("<f4", "(2,)", struct.pack("<2f", 1, 1.5)), "row 1 is 1.5", "a whole number")
+    add("label_huge.npy", "npy int", npy_of("<i8", "(2,)", struct.pack("<2q", 1, 1 << 40)), "row 1 is 1099511627776", "int32")
+
+
+def idx_cases():
+    add("empty.idx", "idx", b"", "only 0 bytes")
+    add("short.idx", "idx", b"\0\0\x08", "only 3 bytes")
+    add("wrong_magic.idx", "idx", b"ab\x08\x01\0\0\0\1x", "begins with the bytes 61 62")
+    add("wrong_type.idx", "idx", idx(0x42, [2], b"ab"), "element type 42")
+    add("no_axes.idx", "idx", b"\0\0\x08\0", "claims 0 axes")
+    add("many_axes.idx", "idx", b"\0\0\x08\xff" + b"\0" * 40, "claims 255 axes")
+    add("header_cut.idx", "idx", b"\0\0\x08\x03\0\0\0\1", "cut off in its header")
+    add("cut.idx", "idx", idx(8, [2, 2], b"abc"), "it is cut off", "ends in row 1")
+    add("too_long.idx", "idx", idx(8, [2, 2], b"abcde"), "1 bytes follow the last row")
+    add("huge_shape.idx", "idx", idx(8, [0xffffffff] * 3), "more than any file holds")
+    add("bomb.idx.gz", "idx", packed(idx(8, [1 << 26], b"\0" * (1 << 20))), "when inflated")
+    add("cut.idx.gz", "idx", packed(idx(8, [4], b"abc")), "it is cut off")
+    add("too_long.idx.gz", "idx", packed(idx(8, [4], b"abcde")), "more follows")
+    add("damaged.idx.gz", "idx", packed(idx(8, [4], b"abcd"))[:-8] + b"\1" * 8, "is damaged")
+    add("nan.idx", "idx", idx(0x0d, [2], struct.pack(">2f", 1, float("nan"))), "row 1 is nan")
+
+
+def main():
+    FOLDER.mkdir(exist_ok=True)
+    for old in FOLDER.iterdir():
+        old.unlink()
+    csv_cases()
+    npy_cases()
+    idx_cases()
+    lines = ["\t".join(case) for case in CASES]
+    (FOLDER / "index.tsv").write_text("\n".join(lines) + "\n")
+    print(len(CASES), "files")
+
+
+if __name__ == "__main__":
+    main()
