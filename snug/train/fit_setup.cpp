@@ -86,8 +86,9 @@ int64_t metric_bytes(const StepGraph& step, const Variables& others) {
 // One way from options to a plan; its parts share what they find.
 class FitPlanner {
  public:
-  FitPlanner(Model& model, Compiled& compiled, const SourcePtr& data, const FitOptions& options)
-      : model_(model), compiled_(compiled), data_(data), options_(options) {
+  FitPlanner(Model& model, Compiled& compiled, const SourcePtr& data, const FitOptions& options,
+             bool is_trial)
+      : model_(model), compiled_(compiled), data_(data), options_(options), is_trial_(is_trial) {
     check_options(*data, options);
     const bool was_defined = model.network().is_defined();
     fit_network_to(model.network(), *data);
@@ -173,6 +174,7 @@ class FitPlanner {
         .target = {.threads = options_.threads > 0 ? options_.threads : hardware_threads()},
         .borrow_inputs = stager.can_borrow(step),
         .budget_bytes = arena_bytes};
+    if (is_trial_) runner.costs = known_costs(runner.target.threads);
     // A runner counts the variables of its own step.
     for (const auto& [variable, value] : step.variables)
       runner.budget_bytes += static_cast<int64_t>(variable->type().bytes());
@@ -183,6 +185,7 @@ class FitPlanner {
   Compiled& compiled_;
   SourcePtr data_;
   const FitOptions& options_;
+  bool is_trial_;
   FitSetup setup_;
 };
 
@@ -209,8 +212,8 @@ class DescribedRows final : public Source {
 }  // namespace
 
 FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
-                  const FitOptions& options, const Budget& budget) {
-  return FitPlanner(model, compiled, data, options).plan(budget);
+                  const FitOptions& options, const Budget& budget, bool is_trial) {
+  return FitPlanner(model, compiled, data, options, is_trial).plan(budget);
 }
 
 int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come) {

@@ -24,8 +24,9 @@ struct FitSetup {
 // stands beside their arena. `compiled` is the model's, or another one that is tried in its place.
 // With `reserve_bytes` of the budget 0 it is estimated. Throws Error when options, data and model
 // do not go together, BudgetError when the plan is not within the budget.
+// Of a trial, which asks what would be at another budget, nothing is measured to weigh its ways.
 FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
-                  const FitOptions& options, const Budget& budget);
+                  const FitOptions& options, const Budget& budget, bool is_trial = false);
 
 // The same with its kernels compiled: within the budget together with what they turned out to take,
 // which is then in `budget`. Throws FitRefused, which says what would fit, before anything of the

@@ -32,7 +32,8 @@ class Trials {
     Budget tried = budget_;
     while (tried.bytes < enough) {
       try {
-        const FitPlan plan = plan_fit(model_, model_.compiled(), data_, options_, tried).plan;
+        const FitPlan plan =
+            plan_fit(model_, model_.compiled(), data_, options_, tried, /*is_trial=*/true).plan;
         if (plan.fits()) return tried.bytes;
         tried.bytes = plan.needed_bytes();
       } catch (const StepBudgetError& error) {
@@ -110,7 +111,7 @@ Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& o
 std::optional<FitPlan> plan_if_it_fits(Model& model, Compiled& compiled, const SourcePtr& data,
                                        const FitOptions& options, const Budget& budget) {
   try {
-    FitPlan plan = plan_fit(model, compiled, data, options, budget).plan;
+    FitPlan plan = plan_fit(model, compiled, data, options, budget, /*is_trial=*/true).plan;
     if (!plan.fits()) return std::nullopt;
     return plan;
   } catch (const BudgetError&) {

@@ -2,11 +2,17 @@
 
 #include <algorithm>
 
+#include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/exec/calibration.h"
 #include "snug/plan/fuse.h"
 
 namespace snug {
+
+CostModel known_costs(int threads) {
+  return stored_costs(real_files(), cache_folder(), threads)
+      .value_or(CostModel{.threads = threads});
+}
 
 Runner::Runner(StepGraph step, const std::vector<int64_t>& rows, const RunnerOptions& options)
     : step_(std::move(step)), options_(options) {
@@ -29,21 +35,26 @@ InstantiateOptions Runner::instantiate_options() const {
   return options;
 }
 
-CostSource Runner::cost_source() const {
+CostSource Runner::cost_source(int64_t budget_bytes) const {
   if (options_.costs) return {};
-  return [threads = options_.target.threads] {
-    return calibrated_costs(real_files(), cache_folder(), threads);
+  return [threads = options_.target.threads, budget_bytes] {
+    // Measuring needs memory itself: where it would be what passes the budget, it waits for a run
+    // that has more.
+    constexpr int64_t kForMeasuring = 24_MiB;
+    if (budget_bytes >= kForMeasuring)
+      return calibrated_costs(real_files(), cache_folder(), threads);
+    return known_costs(threads);
   };
 }
 
 PlannedStep Runner::plan(int64_t rows, int64_t budget_bytes) const {
   return plan_within(graph(), step_.results(), rows, options_.target, budget_bytes,
-                     instantiate_options(), cost_source());
+                     instantiate_options(), cost_source(budget_bytes));
 }
 
 std::vector<CurvePoint> Runner::curve(int points) const {
   return budget_curve(graph(), step_.results(), programs_.at(0)->rows(), options_.target, points,
-                      instantiate_options(), cost_source());
+                      instantiate_options(), cost_source(kUnlimited));
 }
 
 std::unique_ptr<Program> Runner::make_program(PlannedStep planned) const {

@@ -25,6 +25,9 @@ struct RunnerOptions {
   std::optional<CostModel> costs;
 };
 
+// The speeds of this machine as far as they are known without measuring.
+CostModel known_costs(int threads);
+
 class Runner {
  public:
   // Plans the step for each number of rows. Throws BudgetError when one of them does not fit.
@@ -56,7 +59,7 @@ class Runner {
  private:
   PlannedStep plan(int64_t rows, int64_t budget_bytes) const;
   InstantiateOptions instantiate_options() const;
-  CostSource cost_source() const;
+  CostSource cost_source(int64_t budget_bytes) const;
   std::unique_ptr<Program> make_program(PlannedStep planned) const;
   const Graph& graph() const { return fused_ ? *fused_ : *step_.graph; }
   std::vector<void*> outside() const;
