@@ -5,6 +5,7 @@
 #include "snug/base/memory.h"
 #include "snug/data/dataset.h"
 #include "snug/data/npy.h"
+#include "snug/nn/activation_layers.h"
 #include "snug/nn/convolution.h"
 #include "snug/nn/merging.h"
 #include "snug/nn/metrics.h"
