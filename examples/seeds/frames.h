@@ -8,7 +8,7 @@ namespace seed {
 struct FrameSize {
   int64_t side = 224, batch = 32;
 };
-inline FrameSize frame_size(bool small) { return small ? FrameSize{24, 8} : FrameSize{}; }
+inline FrameSize frame_size(bool small) { return small ? FrameSize{12, 4} : FrameSize{}; }
 
 inline Sequential frame_model(int64_t side) {
   return Sequential({Input({side, side, 3}), Conv2D(32, {3, 3}, {.activation = "relu"}),
