@@ -96,7 +96,9 @@ TEST(Npz, ReadsStoredAndPackedArrays) {
       EXPECT_EQ(read_rows(*source, 0, {2, 0}), (std::vector<float>{5, 6, 1, 2}));
       EXPECT_EQ(read_rows<int32_t>(*source, 1, {0, 1, 2}), (std::vector<int32_t>{0, 1, 0}));
       expect_random_source(*source);
-      if (pack && cache[0] != '\0') EXPECT_EQ(files.list("cache").size(), 2u);
+      if (pack && cache[0] != '\0') {
+        EXPECT_EQ(files.list("cache").size(), 2u);
+      }
     }
   }
 }
