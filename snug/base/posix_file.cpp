@@ -1,5 +1,6 @@
 // The machine's own files, through POSIX calls.
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -106,6 +107,10 @@ class PosixFile final : public File {
 // An empty path, such as the parent of "a.txt", means the working directory.
 Path or_here(const Path& directory) { return directory.empty() ? Path(".") : directory; }
 
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
 class PosixFiles final : public FileSystem {
  public:
   std::unique_ptr<File> open(const Path& path, OpenMode mode) override {
@@ -120,13 +125,17 @@ class PosixFiles final : public FileSystem {
   }
 
   std::vector<std::string> list(const Path& directory) override {
+    // The standard's iterator ends the program where an allocation fails.
+    const std::unique_ptr<DIR, CloseDirectory> open(::opendir(or_here(directory).c_str()));
+    if (!open) throw file_error(directory, "list it", errno);
     std::vector<std::string> names;
-    std::error_code error;
-    std::filesystem::directory_iterator entry(or_here(directory), error);
-    for (; !error && entry != end(entry); entry.increment(error)) {
-      names.push_back(entry->path().filename().string());
+    errno = 0;
+    while (const dirent* entry = ::readdir(open.get())) {
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+      errno = 0;
     }
-    if (error) throw file_error(directory, "list it", error.value());
+    if (errno != 0) throw file_error(directory, "list it", errno);
     std::sort(names.begin(), names.end());
     return names;
   }

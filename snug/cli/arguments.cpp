@@ -10,7 +10,8 @@
 namespace snug::cli {
 namespace {
 
-constexpr std::array<std::string_view, 5> kCommands = {"fit", "plan", "check", "summary", "doctor"};
+constexpr std::array<std::string_view, 6> kCommands = {"fit",     "plan",       "check",
+                                                       "summary", "checkpoint", "doctor"};
 
 constexpr const char* kAbout =
     "Snug trains neural networks within a memory budget: it tells you before the first step that a "
@@ -21,6 +22,7 @@ Start here:
   snug check adult.csv                   what is wrong with the data, by row
   snug plan run.yaml                     how much memory a run needs, before it starts
   snug fit run.yaml --memory 256MiB      train within 256 MiB
+  snug fit run.yaml --resume             go on where a killed run was
   snug fit --help                        more about a command
 
 A run file says what to train on, what, and how:
@@ -39,8 +41,19 @@ Examples:
   snug fit run.yaml --memory 256MiB fit.epochs=3 model.1.dropout=0.3
                                          with other settings, each by its path
   snug fit run.yaml --dry-run            plan it, and stop before the first step
+  snug fit run.yaml --resume             go on with the newest run, from its last checkpoint
+  snug fit run.yaml fit.guard=skip       leave out batches whose numbers are bad
+                                         (stop, the default; skip; rollback; off)
+  snug fit run.yaml fit.checkpoint.every_seconds=10
+                                         save more often (60 s if not given)
 
-Writes runs/NAME/N/: run.yaml as it ran, summary.json, history.csv, report.txt.)";
+Writes runs/NAME/N/: run.yaml as it ran, summary.json, history.csv, report.txt, checkpoints/.
+A run that is killed goes on with the same bits; Ctrl-C and SIGTERM save first.)";
+constexpr const char* kCheckpointExamples = R"(
+Examples:
+  snug checkpoint show runs/mnist/1/checkpoints/0000000469.ckpt
+                                         what is in it: progress, settings, variables
+  snug checkpoint verify FILE            are all its checksums right?)";
 constexpr const char* kPlanExamples = R"(
 Examples:
   snug plan run.yaml                     the plan of one step, by kind and by value
@@ -67,11 +80,11 @@ Examples:
 
 // What CLI11 fills in.
 struct Line {
-  std::string run_file, runs = "runs", against, label;
+  std::string run_file, runs = "runs", against, label, action, file;
   std::vector<std::string> settings;
   std::string memory, batch_sizes, epochs, seed, threads;
   std::string problem_file, curve_file, html_file;
-  bool json = false, dry_run = false;
+  bool json = false, dry_run = false, resume = false;
 };
 
 CLI::App* add_command(CLI::App& app, const char* name, const char* about, const char* examples) {
@@ -103,6 +116,14 @@ void add_fit(CLI::App& app, Line& line) {
   fit->add_option("--epochs", line.epochs, "Times to go over the data")->type_name("N");
   fit->add_option("--seed", line.seed, "Of weights, shuffling and dropout")->type_name("N");
   fit->add_flag("--dry-run", line.dry_run, "Plan and stop before the first step");
+  fit->add_flag("--resume", line.resume, "Go on with the newest run of this name");
+}
+
+void add_checkpoint(CLI::App& app, Line& line) {
+  CLI::App* command = add_command(
+      app, "checkpoint", "What a checkpoint holds, and whether it is whole", kCheckpointExamples);
+  command->add_option("action", line.action, "show or verify")->type_name("ACTION");
+  command->add_option("file", line.file, "The checkpoint")->type_name("FILE");
 }
 
 void add_plan(CLI::App& app, Line& line) {
@@ -142,6 +163,7 @@ void add_all(CLI::App& app, Line& line) {
   add_check(app, line);
   CLI::App* summary = add_command(app, "summary", "The layers of a model", kSummaryExamples);
   add_run_options(summary, line);
+  add_checkpoint(app, line);
   add_command(app, "doctor", "What this machine can do", kDoctorExamples);
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
     command->add_flag("--json", line.json, "Print one JSON object at the end, and nothing else");
@@ -200,13 +222,24 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
                       .run_file = line.run_file,
                       .against = line.against,
                       .label = line.label,
+                      .action = line.action,
+                      .file = line.file,
                       .runs = line.runs,
                       .json = line.json,
                       .dry_run = line.dry_run,
+                      .resume = line.resume,
                       .problem_file = line.problem_file,
                       .curve_file = line.curve_file,
                       .html_file = line.html_file};
   if (arguments.command == "doctor") return arguments;
+  if (arguments.command == "checkpoint") {
+    if (arguments.action != "show" && arguments.action != "verify")
+      throw Error("what is to be done? snug checkpoint show FILE, or snug checkpoint verify FILE");
+    if (arguments.file.empty())
+      throw Error("which file? For example: snug checkpoint {} runs/NAME/1/checkpoints/N.ckpt",
+                  arguments.action);
+    return arguments;
+  }
   if (arguments.command == "check" && arguments.run_file.empty()) {
     throw Error("which data? For example: snug check adult.csv");
   }

@@ -15,11 +15,13 @@ struct Arguments {
   std::string command;               // "fit", "plan", "check", ...
   std::string run_file;              // Of check: the data file.
   std::string against, label;        // Of check: a run file, or a column.
+  std::string action, file;          // Of checkpoint: "show" or "verify", and the checkpoint.
   std::vector<Override> settings;    // fit.epochs=3, --epochs 3.
   std::vector<int64_t> batch_sizes;  // Of plan.
   Path runs = "runs";                // Where runs are kept.
   bool json = false;
   bool dry_run = false;
+  bool resume = false;
   // Files that plan writes; empty: none.
   Path problem_file, curve_file, html_file;
 
@@ -32,6 +34,7 @@ int fit_command(const Arguments& arguments);
 int plan_command(const Arguments& arguments);
 int summary_command(const Arguments& arguments);
 int check_command(const Arguments& arguments);
+int checkpoint_command(const Arguments& arguments);
 int doctor_command(const Arguments& arguments);
 
 }  // namespace snug::cli

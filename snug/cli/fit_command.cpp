@@ -47,6 +47,12 @@ Json summary_of(const Session& session, const FitPlan& plan, const RunWatch& wat
           {"versions", versions()}};
 }
 
+// A new run has a new directory, once its plan is accepted; one that goes on has its own.
+RunDirectory directory_of(const Arguments& arguments, const Session& session) {
+  return arguments.resume ? RunDirectory::newest(arguments.runs, session.run.name)
+                          : RunDirectory(arguments.runs, session.run.name);
+}
+
 void write_results(const RunDirectory& directory, const RunWatch& watch, const Json& summary) {
   directory.write("history.csv", history_csv(watch.epochs()));
   directory.write("summary.json", summary.dump(2) + "\n");
@@ -71,8 +77,13 @@ void print_end(const Arguments& arguments, const RunDirectory& directory, const 
              logs_text(last));
   fmt::print("Memory: at most {} of the budget of {} (planned: {})\n", bytes("peak_resident_bytes"),
              bytes("budget_bytes"), bytes("planned_bytes"));
-  fmt::print("Kept:   {}/ with run.yaml, summary.json, history.csv, report.txt\n",
+  fmt::print("Kept:   {}/ with run.yaml, summary.json, history.csv, report.txt, checkpoints\n",
              directory.path().string());
+  if (summary["exit"] != 0) {
+    fmt::print("Next:   go on where it stopped:             snug fit {} --resume\n",
+               arguments.run_file);
+    return;
+  }
   fmt::print(
       "Next:   train longer:                       snug fit {0} fit.epochs=10\n"
       "        see what larger batches would take: snug plan {0} --batch-size 32,256,1024\n"
@@ -88,10 +99,22 @@ int fit_command(const Arguments& arguments) {
   choose_progress(session, arguments.json);
   const auto watch = std::make_shared<RunWatch>();
   session.fit.callbacks.push_back(watch);
+  session.fit.interrupted = [] { return caught_signal() != 0; };
+  const CheckpointOptions saving = session.fit.checkpoint;
+  const auto place = [&](const RunDirectory& at) {
+    CheckpointOptions options = saving;
+    if (!saving.is_on()) return options;
+    options.directory = at.path() / "checkpoints";
+    return options;
+  };
+  session.fit.resume = arguments.resume;
+  session.fit.checkpoint = {};
+  if (arguments.resume) session.fit.checkpoint = place(directory_of(arguments, session));
   const std::unique_ptr<FitRun> fit = make_fit(session);
   const FitPlan& plan = fit->plan();
 
-  const RunDirectory directory(arguments.runs, session.run.name);
+  const RunDirectory directory = directory_of(arguments, session);
+  if (!arguments.resume) fit->set_checkpoint(place(directory));
   directory.write("run.yaml", resolved_text(session.run, session.fit, plan.budget_bytes));
   directory.write("report.txt", plan.text());
   if (!arguments.json) {

@@ -37,8 +37,84 @@ struct FitSettings final : Configurable {
 };
 
 // What has a form of its own.
-constexpr std::array<std::string_view, 7> kOthers = {
-    "loss", "optimizer", "metrics", "weighted_metrics", "callbacks", "memory", "class_weight"};
+constexpr std::array<std::string_view, 9> kOthers = {
+    "loss",   "optimizer",    "metrics", "weighted_metrics", "callbacks",
+    "memory", "class_weight", "guard",   "checkpoint"};
+
+// guard: skip, or guard: {policy: skip, most_skips: 10}.
+struct GuardSettings final : Configurable {
+  std::string_view class_name() const override { return "guard"; }
+  void settings(SettingVisitor& visitor) override {
+    visitor.visit("policy", policy);
+    visitor.visit("most_skips_in_a_row", options.most_skips_in_a_row);
+    visitor.visit("most_skips", options.most_skips);
+    visitor.visit("most_rollbacks", options.most_rollbacks);
+    visitor.visit("rollback_steps", options.rollback_steps);
+    visitor.visit("rollback_rate", options.rollback_rate);
+    visitor.visit("most_gradient", options.most_gradient);
+    visitor.visit("most_loss", options.most_loss);
+  }
+
+  std::string policy = "stop";
+  GuardOptions options;
+};
+
+// checkpoint: off, or checkpoint: {every_seconds: 10, keep: 3}.
+struct CheckpointSettings final : Configurable {
+  std::string_view class_name() const override { return "checkpoint"; }
+  void settings(SettingVisitor& visitor) override {
+    visitor.visit("policy", policy);
+    visitor.visit("every_seconds", options.every_seconds);
+    visitor.visit("every_steps", options.every_steps);
+    visitor.visit("every_epochs", options.every_epochs);
+    visitor.visit("keep", options.keep);
+    visitor.visit("best", options.best);
+    visitor.visit("best_mode", options.best_mode);
+  }
+
+  std::string policy = "on";
+  CheckpointOptions options;
+};
+
+// The directory is the run's, and not known yet: any word stands for it.
+CheckpointOptions read_checkpoint(const YamlValue* value) {
+  CheckpointSettings read;
+  read.options.directory = "checkpoints";
+  if (value == nullptr) return read.options;
+  read_settings({.name = "checkpoint", .settings = value, .where = value->where}, read,
+                {.main_setting = "policy"});
+  if (read.policy == "off" || read.policy == "false") return {};
+  if (read.policy != "on" && read.policy != "true") {
+    throw PlacedError(value->where,
+                      fmt::format("checkpoint is \"{}\"; it must be on, off or a map such as "
+                                  "{{every_seconds: 10}}",
+                                  read.policy));
+  }
+  placed(value->where, [&] { read.options.check(); });
+  return read.options;
+}
+
+GuardOptions read_guard(const YamlValue* value) {
+  if (value == nullptr) return {};
+  GuardSettings read;
+  read_settings({.name = "guard", .settings = value, .where = value->where}, read,
+                {.main_setting = "policy"});
+  static constexpr std::pair<std::string_view, GuardOptions::Policy> kPolicies[] = {
+      {"off", GuardOptions::Policy::off},
+      {"false", GuardOptions::Policy::off},
+      {"stop", GuardOptions::Policy::stop},
+      {"skip", GuardOptions::Policy::skip},
+      {"rollback", GuardOptions::Policy::rollback}};
+  for (const auto& [word, policy] : kPolicies) {
+    if (read.policy != word) continue;
+    read.options.policy = policy;
+    placed(value->where, [&] { read.options.check(); });
+    return read.options;
+  }
+  throw PlacedError(value->where, fmt::format("guard is \"{}\"; it must be stop, skip, rollback or "
+                                              "off",
+                                              read.policy));
+}
 
 const YamlValue& fit_of(const RunFile& run) {
   const YamlValue* fit = run.section("fit");
@@ -180,6 +256,8 @@ FitOptions fit_options(const RunFile& run) {
   if (const YamlValue* memory = fit.find("memory")) options.memory = memory->as_bytes();
   options.class_weight = read_class_weight(fit.find("class_weight"));
   options.callbacks = read_callbacks(fit.find("callbacks"));
+  options.guard = read_guard(fit.find("guard"));
+  options.checkpoint = read_checkpoint(fit.find("checkpoint"));
   return options;
 }
 

@@ -48,6 +48,7 @@ int run_command(const Arguments& arguments) {
   if (arguments.command == "plan") return plan_command(arguments);
   if (arguments.command == "check") return check_command(arguments);
   if (arguments.command == "summary") return summary_command(arguments);
+  if (arguments.command == "checkpoint") return checkpoint_command(arguments);
   return doctor_command(arguments);
 }
 

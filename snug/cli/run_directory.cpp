@@ -35,6 +35,18 @@ RunDirectory::RunDirectory(const Path& runs, const std::string& name) {
   }
 }
 
+RunDirectory RunDirectory::newest(const Path& runs, const std::string& name) {
+  const Path directory = runs / name;
+  std::error_code ignored;
+  const int64_t number =
+      std::filesystem::is_directory(directory, ignored) ? largest_number(directory) : 0;
+  if (number == 0) {
+    throw Error("{}: there is no run to go on with; leave --resume out to start one",
+                directory.string());
+  }
+  return RunDirectory(directory / std::to_string(number));
+}
+
 void RunDirectory::write(std::string_view file, std::string_view text) const {
   write_atomically(real_files(), path_ / file,
                    [&](File& out) { out.append(std::as_bytes(std::span(text))); });

@@ -14,12 +14,16 @@ class RunDirectory {
   // Makes the directory of the next run of this name; n counts from 1. Two programs that do so at
   // once get two directories. Throws FileError.
   RunDirectory(const Path& runs, const std::string& name);
+  // The newest run of this name. Throws Error where there is none.
+  static RunDirectory newest(const Path& runs, const std::string& name);
 
   const Path& path() const { return path_; }
   // A whole file in one step: see write_atomically.
   void write(std::string_view file, std::string_view text) const;
 
  private:
+  explicit RunDirectory(Path path) : path_(std::move(path)) {}
+
   Path path_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "snug/train/callback.h"
@@ -14,8 +15,8 @@ void catch_signals();
 // The one that came, or 0.
 int caught_signal();
 
-// Counts steps, keeps the logs of every epoch and ends the run when a signal has come. To be the
-// last of the callbacks, so that it sees what the others add.
+// Counts steps and keeps the logs of every epoch. To be the last of the callbacks, so that it sees
+// what the others add.
 class RunWatch final : public Callback {
  public:
   struct Epoch {
@@ -24,14 +25,18 @@ class RunWatch final : public Callback {
   };
 
   void on_epoch_end(int epoch, Logs& logs) override { epochs_.push_back({epoch, logs}); }
-  void on_train_batch_end(int64_t batch, const Logs& logs) override;
+  void on_train_batch_end(int64_t, const Logs&) override { ++steps_; }
+  void state(StateVisitor& visitor) override;
 
   int64_t steps() const { return steps_; }
   const std::vector<Epoch>& epochs() const { return epochs_; }
-  double seconds() const;
+  double seconds() const;  // Those before an interruption included.
 
  private:
   using Clock = std::chrono::steady_clock;
+  static void visit(Epoch& epoch, const std::string& number, StateVisitor& visitor);
+
+  double before_ = 0;
   Clock::time_point start_ = Clock::now();
   std::vector<Epoch> epochs_;
   int64_t steps_ = 0;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "snug/graph/graph.h"
@@ -19,6 +21,13 @@ struct NodeProfile {
   int64_t runs = 0;
   double nanoseconds = 0;
   double bytes = 0;  // Moved by one execution on all rows, by the op's own account.
+};
+
+// The first node of a step that gave a number that is not finite.
+struct BadNode {
+  std::string label;          // Of the node, or of the one within a fused chain: "dense/relu".
+  float value = 0;            // inf, -inf or nan.
+  std::vector<int64_t> rows;  // Of the batch, that show it; empty where the value has no rows.
 };
 
 class Program {
@@ -64,6 +73,14 @@ class Program {
   // readable afterwards if the instance kept all.
   void run_each(const StepInfo& step, const std::function<void(const Node&)>& visit);
 
+  // Computes once more, node by node on one thread, without committing anything, and looks at every
+  // result. The rows must still be in their slots. Nullopt: all is finite.
+  std::optional<BadNode> find_bad_node(const StepInfo& step);
+
+  // Between compute() and commit(): what a committing node is about to read. Null where it stands
+  // in the arena no longer, or not yet.
+  const void* pending(Value value) const;
+
   // Where a value stands: an input's slot, a result, a variable. Throws InternalError for one that
   // lives in parts only.
   Tensor tensor(Value value) const;
@@ -86,6 +103,7 @@ class Program {
   void run_checked(const BoundStage& stage, const StepInfo& step);
   void run_profiled(const BoundStage& stage, const StepInfo& step);
   void fill_dead(int step, int lane, bool local);
+  class Watch;
 
   const Graph* graph_;
   Instance instance_;

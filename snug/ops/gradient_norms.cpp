@@ -1,6 +1,7 @@
 // The norms of all gradients of a model in one pass, and the factors that clip them.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "snug/base/error.h"
@@ -35,22 +36,33 @@ class NormsKernel final : public Kernel {
     threads_ = elementwise_threads(elements, target);
   }
 
-  size_t scratch_bytes() const override { return static_cast<size_t>(blocks_) * sizeof(double); }
+  size_t scratch_bytes() const override { return static_cast<size_t>(blocks_) * sizeof(Block); }
 
   void run(const Run& run) const noexcept override {
-    auto* blocks = static_cast<double*>(run.scratch);
+    auto* blocks = static_cast<Block*>(run.scratch);
     parallel_ranges(blocks_, threads_, 1, [&](int64_t begin, int64_t end) {
       for (size_t i = 0; i < places_.size(); ++i) sum_blocks(run, i, begin, end, blocks);
     });
     for (size_t i = 0; i < places_.size(); ++i) {
       double sum = 0;
+      uint32_t largest = 0;
       const int64_t count = blocks_of(size(run, i));
-      for (int64_t block = 0; block < count; ++block) sum += blocks[sizes_[i].first_block + block];
-      run.output<double>()[i] = sum;
+      for (int64_t at = 0; at < count; ++at) {
+        const Block& block = blocks[sizes_[i].first_block + at];
+        sum += block.sum_squares;
+        largest = std::max(largest, block.largest_bits);
+      }
+      run.output<double>(0)[i] = sum;
+      run.output<float>(1)[i] = std::bit_cast<float>(largest);
     }
   }
 
  private:
+  // The bits of magnitudes are in the order of the numbers, with NaN above infinity.
+  struct Block {
+    double sum_squares;
+    uint32_t largest_bits;
+  };
   struct Size {
     int64_t first_block, elements, columns;
   };
@@ -64,13 +76,15 @@ class NormsKernel final : public Kernel {
   }
 
   void sum_blocks(const Run& run, size_t i, int64_t begin, int64_t end,
-                  double* blocks) const noexcept {
+                  Block* blocks) const noexcept {
     const int64_t elements = size(run, i), first = sizes_[i].first_block;
     const float* x = run.input(places_[i].gradient);
     const int64_t last = std::min(end, first + blocks_of(elements));
     for (int64_t block = std::max(begin, first); block < last; ++block) {
       const int64_t at = (block - first) * kNormBlock;
-      blocks[block] = kernels::magnitude(x + at, std::min(kNormBlock, elements - at)).sum_squares;
+      const kernels::Magnitude magnitude =
+          kernels::magnitude(x + at, std::min(kNormBlock, elements - at));
+      blocks[block] = {magnitude.sum_squares, std::bit_cast<uint32_t>(magnitude.largest)};
     }
   }
 
@@ -92,7 +106,8 @@ class GradientNorms final : public Op {
       throw ShapeError("gradient_norms: a gradient is {}; gradients are float32",
                        in[place.gradient].text());
     }
-    return {{DType::float64, Shape{static_cast<int64_t>(places_.size())}}};
+    const Shape shape{static_cast<int64_t>(places_.size())};
+    return {{DType::float64, shape}, {DType::float32, shape}};
   }
 
   Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
@@ -191,6 +206,8 @@ Value gradient_norms(const Values& gradients) {
   }
   return gradients[0].graph().add<GradientNorms>(in, std::move(places));
 }
+
+Value largest_magnitudes(Value square_norms) { return square_norms.producer()->output(1); }
 
 Value clip_scales(Value square_norms, double clip_norm, bool global) {
   if (!(clip_norm > 0)) {

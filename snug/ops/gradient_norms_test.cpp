@@ -32,6 +32,21 @@ TEST(GradientNorms, SumSquaresOfDenseAndListedRows) {
   EXPECT_EQ(run.get(norms), (Doubles{30, 0}));
 }
 
+TEST(GradientNorms, TheLargestMagnitudeKeepsNan) {
+  Graph graph;
+  const Value a = graph.input("a", {DType::float32, {3}});
+  const Value b = graph.input("b", {DType::float32, {2}});
+  const Value largest = largest_magnitudes(gradient_norms({a, b}));
+  CommitRun run(graph, {largest});
+  run.set(a, {1, -3, 2});
+  run.set(b, {1, -INFINITY});
+  run.run();
+  EXPECT_EQ(run.get(largest), (Doubles{3, INFINITY}));
+  run.set(a, {1, NAN, INFINITY});
+  run.run();
+  EXPECT_TRUE(std::isnan(run.get(largest)[0]));
+}
+
 TEST(GradientNorms, ThreadsDoNotShow) {
   Graph graph;
   const Value a = graph.input("a", {DType::float32, {300'001}});

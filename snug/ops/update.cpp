@@ -9,6 +9,7 @@
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
 #include "snug/ops/elementwise.h"
+#include "snug/ops/update_layout.h"
 
 namespace snug::ops {
 namespace {
@@ -19,25 +20,6 @@ constexpr int64_t kGrain = 64;
 
 // Marks in `touched`.
 constexpr uint8_t kNever = 0, kBefore = 1, kNow = 2;
-
-// Where the arguments of one segment stand among the node's inputs: weight, slots, then gradient;
-// or weight, slots, sums, indices, count, and touched where it is wanted.
-struct Place {
-  int weight = 0;
-  int gradient = 0;
-  bool rows = false;
-  int touched = -1;
-  bool decays = true;
-};
-
-struct Layout {
-  UpdateRule rule;
-  float clip_value = 0;
-  float weight_decay = 0;
-  int scales = -1;
-  int product = -1;
-  std::vector<Place> places;
-};
 
 // Whether the rows from here on were never touched: most are not, in a large table.
 bool none_of_eight(const uint8_t* touched) {
@@ -68,9 +50,10 @@ Range part_of(int64_t size, int parts, int part, int64_t grain) {
 
 class UpdateKernel final : public Kernel {
  public:
-  UpdateKernel(const Layout& layout, const Types& in, const Target& target) : layout_(layout) {
+  UpdateKernel(const UpdateLayout& layout, const Types& in, const Target& target)
+      : layout_(layout) {
     for (size_t i = 0; i < layout.places.size(); ++i) {
-      const Place& place = layout.places[i];
+      const UpdatePlace& place = layout.places[i];
       const Shape& shape = in[place.weight].shape;
       const auto segment = static_cast<int64_t>(i);
       if (place.rows) {
@@ -135,7 +118,7 @@ class UpdateKernel final : public Kernel {
     return const_cast<T*>(run.input<T>(input));
   }
 
-  State state(const Run& run, const Place& place) const {
+  State state(const Run& run, const UpdatePlace& place) const {
     State result{written(run, place.weight), {}, layout_.rule.slots()};
     for (int k = 0; k < result.slot_count; ++k) {
       result.slots[k] = written(run, place.weight + 1 + k);
@@ -157,7 +140,7 @@ class UpdateKernel final : public Kernel {
       const int64_t begin = std::max(range.begin - dense.first, int64_t{0});
       const int64_t end = std::min(range.end - dense.first, dense.size);
       if (begin >= end) continue;
-      const Place& place = layout_.places[dense.place];
+      const UpdatePlace& place = layout_.places[dense.place];
       const State at = state(run, place).at(begin);
       reach.add(rule.run(step(run, dense.place), at.weight, run.input(place.gradient) + begin,
                          at.slots, end - begin));
@@ -166,7 +149,7 @@ class UpdateKernel final : public Kernel {
 
   void run_table(const Run& run, const BoundRule& rule, const Table& table,
                  Reach* reaches) const noexcept {
-    const Place& place = layout_.places[table.place];
+    const UpdatePlace& place = layout_.places[table.place];
     const auto* indices = run.input<int32_t>(place.gradient + 1);
     const int64_t count = *run.input<int32_t>(place.gradient + 2);
     uint8_t* touched = place.touched < 0 ? nullptr : written<uint8_t>(run, place.touched);
@@ -185,7 +168,7 @@ class UpdateKernel final : public Kernel {
   // The rows that have a gradient.
   void run_listed(const Run& run, const BoundRule& rule, const Table& table, Range range,
                   Reach& reach) const noexcept {
-    const Place& place = layout_.places[table.place];
+    const UpdatePlace& place = layout_.places[table.place];
     const State whole = state(run, place);
     const kernels::UpdateStep step = this->step(run, table.place);
     const float* sums = run.input(place.gradient);
@@ -199,7 +182,7 @@ class UpdateKernel final : public Kernel {
   // The rows that have none, in stretches.
   void run_others(const Run& run, const BoundRule& rule, const Table& table, Range range,
                   Reach& reach) const noexcept {
-    const Place& place = layout_.places[table.place];
+    const UpdatePlace& place = layout_.places[table.place];
     const auto* touched = run.input<uint8_t>(place.touched);
     const kernels::UpdateStep step = still(run, table);
     const bool all = step.weight_decay != 0 || !layout_.rule.rests_at_zero();
@@ -233,7 +216,7 @@ class UpdateKernel final : public Kernel {
     }
   }
 
-  const Layout layout_;
+  const UpdateLayout layout_;
   std::vector<Dense> dense_;
   std::vector<Table> tables_;
   int64_t dense_size_ = 0;
@@ -243,9 +226,10 @@ class UpdateKernel final : public Kernel {
 
 class Update final : public Op {
  public:
-  explicit Update(Layout layout) : layout_(std::move(layout)) {}
+  explicit Update(UpdateLayout layout) : layout_(std::move(layout)) {}
 
   std::string_view name() const override { return "update"; }
+  const UpdateLayout& layout() const { return layout_; }
 
   Types infer(const Types& in) const override {
     for (size_t i = 0; i < layout_.places.size(); ++i) check(in, layout_.places[i], i);
@@ -259,7 +243,7 @@ class Update final : public Op {
   Traits traits() const override {
     Traits traits;
     if (layout_.product >= 0) traits.writes.push_back(layout_.product);
-    for (const Place& place : layout_.places) {
+    for (const UpdatePlace& place : layout_.places) {
       for (int k = 0; k <= layout_.rule.slots(); ++k) traits.writes.push_back(place.weight + k);
       if (place.touched >= 0) traits.writes.push_back(place.touched);
     }
@@ -269,7 +253,7 @@ class Update final : public Op {
   // Of a table with `touched`, as if every row were touched.
   Cost cost(const Types& in) const override {
     double elements = 0;
-    for (const Place& place : layout_.places) {
+    for (const UpdatePlace& place : layout_.places) {
       const bool listed_only = place.rows && place.touched < 0;
       elements += static_cast<double>(in[listed_only ? place.gradient : place.weight].shape.size());
     }
@@ -283,7 +267,7 @@ class Update final : public Op {
   }
 
  private:
-  void check(const Types& in, const Place& place, size_t segment) const {
+  void check(const Types& in, const UpdatePlace& place, size_t segment) const {
     const Type& weight = in[place.weight];
     if (weight.dtype != DType::float32) {
       throw ShapeError("update: weight {} is {}; only float32 weights are trained", segment,
@@ -310,7 +294,7 @@ class Update final : public Op {
     }
   }
 
-  Layout layout_;
+  UpdateLayout layout_;
 };
 
 void expect(Value value, const Type& type, std::string_view what) {
@@ -319,9 +303,9 @@ void expect(Value value, const Type& type, std::string_view what) {
   throw ShapeError("update: {} is {}; it must be {}", what, value.type().text(), type.text());
 }
 
-// Appends a segment's values in the order that Place describes.
-Place append(const UpdateSegment& segment, const UpdateRule& rule, bool decays, Values& in) {
-  Place place{.weight = static_cast<int>(in.size()), .decays = decays};
+// Appends a segment's values in the order that UpdatePlace describes.
+UpdatePlace append(const UpdateSegment& segment, const UpdateRule& rule, bool decays, Values& in) {
+  UpdatePlace place{.weight = static_cast<int>(in.size()), .decays = decays};
   if (segment.slots.size() != static_cast<size_t>(rule.slots())) {
     throw Error("update: {} has {} slots; the rule has {}", segment.weight.name(),
                 segment.slots.size(), rule.slots());
@@ -348,6 +332,11 @@ Place append(const UpdateSegment& segment, const UpdateRule& rule, bool decays, 
 
 }  // namespace
 
+const UpdateLayout* update_layout(const Op& op) {
+  const auto* update = dynamic_cast<const Update*>(&op);
+  return update == nullptr ? nullptr : &update->layout();
+}
+
 bool is_row_gradient(Value gradient) {
   return gradient && gradient.producer() != nullptr &&
          gradient.producer()->op().traits().row_gradient;
@@ -359,9 +348,9 @@ Value update(const std::vector<UpdateSegment>& segments, const UpdateOptions& op
   if (segments.empty()) throw Error("update: there is no weight; give at least one");
   expect(options.learning_rate, {DType::float32, {}}, "the learning rate");
   expect(options.iterations, {DType::int64, {}}, "the count of iterations");
-  Layout layout{.rule = options.rule,
-                .clip_value = static_cast<float>(options.clip_value),
-                .weight_decay = static_cast<float>(options.weight_decay)};
+  UpdateLayout layout{.rule = options.rule,
+                      .clip_value = static_cast<float>(options.clip_value),
+                      .weight_decay = static_cast<float>(options.weight_decay)};
   Values in = {options.learning_rate, options.iterations};
   if (options.scales) {
     const auto count = static_cast<int64_t>(segments.size());

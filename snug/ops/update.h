@@ -48,6 +48,12 @@ Value update(const std::vector<UpdateSegment>& segments, const UpdateOptions& op
 
 // The sum of the squares of each gradient: float64 [gradients]. The bits do not depend on threads.
 Value gradient_norms(const Values& gradients);
+// Of the same node: the largest |element| of each gradient, float32 [gradients]; NaN if it has a
+// NaN.
+Value largest_magnitudes(Value square_norms);
+
+// The largest |element| of each value (float32 or float64), float32 [values]; NaN if it has a NaN.
+Value largest_elements(const Values& values);
 
 // The factor of each gradient, float32 [gradients], that clips its norm (or the norm of all
 // together, with `global`) to clip_norm, from gradient_norms. As in Keras: an infinite norm makes

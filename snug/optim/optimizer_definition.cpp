@@ -204,10 +204,10 @@ Value OptimizerDefinition::add_update(const std::vector<ops::UpdateSegment>& seg
                              .product = find(nodes, Slot::Role::product),
                              .weight_decay = settings_.weight_decay.value_or(0)};
   if (settings_.clipvalue) options.clip_value = *settings_.clipvalue;
+  Values gradients;
+  for (const ops::UpdateSegment& segment : segments) gradients.push_back(segment.gradient);
+  nodes.square_norms = ops::gradient_norms(gradients);
   if (settings_.clipnorm || settings_.global_clipnorm) {
-    Values gradients;
-    for (const ops::UpdateSegment& segment : segments) gradients.push_back(segment.gradient);
-    nodes.square_norms = ops::gradient_norms(gradients);
     const double norm = settings_.clipnorm ? *settings_.clipnorm : *settings_.global_clipnorm;
     options.scales = ops::clip_scales(nodes.square_norms, norm, !settings_.clipnorm);
   }

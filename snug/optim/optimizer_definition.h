@@ -81,7 +81,7 @@ struct OptimizerNodes {
   Value learning_rate;      // An input, float32 []: learning_rate_at(iterations) before each step.
   std::vector<Slot> slots;  // What slots() gives for these weights.
   Values variables;         // One for each slot.
-  Value square_norms;       // float64 [gradients], where norms are clipped; otherwise empty.
+  Value square_norms;       // float64 [gradients]: see ops::gradient_norms.
   Value reach;              // See ops::update.
 };
 

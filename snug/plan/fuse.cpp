@@ -138,7 +138,7 @@ class Fuser {
     std::vector<int> outputs, leaving;
     for (const int member : members) {
       const Node& node = *nodes_[member];
-      FusedStep step{.op = node.shared_op()};
+      FusedStep step{.op = node.shared_op(), .operands = {}, .label = node.label()};
       for (const int value : node.in()) step.operands.push_back(operand[value]);
       const int result = node.out()[0];
       operand[result] = static_cast<int>(inputs.size() + steps.size());

@@ -1,6 +1,7 @@
 #include "snug/plan/fused_op.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
@@ -24,7 +25,7 @@ struct BoundStep {
   Slot result;
 };
 
-class FusedKernel final : public Kernel {
+class FusedKernel final : public Kernel, public WatchedKernel {
  public:
   FusedKernel(std::vector<BoundStep> steps, int outputs, const Types& in, const Shape& shape,
               const Target& target)
@@ -62,16 +63,29 @@ class FusedKernel final : public Kernel {
     const int64_t count = (size_ + kBlock - 1) / kBlock;
     parallel_parts(threads_, [&](int part) {
       float* scratch = static_cast<float*>(run.scratch) + part * blocks_a_thread() * kBlock;
-      for (size_t i = 0; i < readers_.size(); ++i) {
-        if (repeats_[i])
-          readers_[i].read(run.input(static_cast<int>(i)), 0, std::min(kBlock, size_),
-                           own(scratch, i));
-      }
+      read_repeated(run, scratch);
       for (int64_t block = count * part / threads_; block < count * (part + 1) / threads_;
            ++block) {
-        run_block(run, block * kBlock, scratch);
+        run_block(run, block * kBlock, scratch, [](size_t, const float*) {});
       }
     });
+  }
+
+  std::optional<Bad> run_watched(const Run& run) const noexcept override {
+    std::optional<Bad> bad;
+    auto* scratch = static_cast<float*>(run.scratch);
+    read_repeated(run, scratch);
+    for (int64_t first = 0; first < size_; first += kBlock) {
+      const int64_t count = std::min(kBlock, size_ - first);
+      run_block(run, first, scratch, [&](size_t step, const float* result) {
+        if (bad && bad->step <= static_cast<int>(step)) return;
+        const float* found =
+            std::find_if_not(result, result + count, [](float x) { return std::isfinite(x); });
+        if (found != result + count)
+          bad = Bad{static_cast<int>(step), first + (found - result), *found};
+      });
+    }
+    return bad;
   }
 
  private:
@@ -96,7 +110,15 @@ class FusedKernel final : public Kernel {
     return -1;
   }
 
-  void run_block(const Run& run, int64_t first, float* scratch) const noexcept {
+  void read_repeated(const Run& run, float* scratch) const noexcept {
+    for (size_t i = 0; i < readers_.size(); ++i) {
+      if (!repeats_[i]) continue;
+      readers_[i].read(run.input(static_cast<int>(i)), 0, std::min(kBlock, size_), own(scratch, i));
+    }
+  }
+
+  template <typename After>
+  void run_block(const Run& run, int64_t first, float* scratch, const After& after) const noexcept {
     const int64_t count = std::min(kBlock, size_ - first);
     for (size_t i = 0; i < readers_.size(); ++i) {
       if (repeats_[i] || readers_[i].is_whole()) continue;
@@ -110,10 +132,13 @@ class FusedKernel final : public Kernel {
       return const_cast<float*>(run.input(slot.index)) + first;
     };
     const BlockPlace place{.first = first, .run = &run};
-    for (const BoundStep& step : steps_) {
+    for (size_t k = 0; k < steps_.size(); ++k) {
+      const BoundStep& step = steps_[k];
       const float* operands[ops::kMostElementwiseInputs];
       for (size_t i = 0; i < step.operands.size(); ++i) operands[i] = locate(step.operands[i]);
-      step.block->run_block(operands, locate(step.result), count, place);
+      float* result = locate(step.result);
+      step.block->run_block(operands, result, count, place);
+      after(k, result);
     }
   }
 
@@ -142,6 +167,7 @@ class FusedOp final : public Op {
   }
 
   std::string_view name() const override { return name_; }
+  const std::string& label(int step) const { return steps_[step].label; }
   Types infer(const Types&) const override {
     return Types(outputs_.size(), {DType::float32, shape_});
   }
@@ -229,6 +255,11 @@ class FusedOp final : public Op {
 std::shared_ptr<const Op> fused_op(std::vector<FusedStep> steps, std::vector<int> outputs,
                                    std::vector<Shape> inputs, const Shape& shape) {
   return std::make_shared<FusedOp>(std::move(steps), std::move(outputs), std::move(inputs), shape);
+}
+
+std::string fused_label(const Op& op, int step) {
+  const auto* fused = dynamic_cast<const FusedOp*>(&op);
+  return fused == nullptr ? std::string() : fused->label(step);
 }
 
 }  // namespace snug

@@ -6,7 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "snug/train/checkpoint_options.h"
 #include "snug/train/history.h"
+#include "snug/train/run_state.h"
 
 namespace snug {
 
@@ -17,6 +19,7 @@ struct RunParameters {
   std::optional<int64_t> steps;  // Of an epoch, where it is known.
   int verbose = 1;
   bool validates = false;  // Some epochs have val_ logs.
+  bool resumed = false;    // state() will be read once training has begun.
 };
 
 class Callback {
@@ -41,6 +44,13 @@ class Callback {
 
   // Whether on_train_batch_end reads its logs: computing them costs a look at every metric.
   virtual bool wants_batch_logs() const { return false; }
+
+  // What it carries from call to call, for checkpoints: written after any batch or epoch, read
+  // after on_train_begin of a run that is resumed.
+  virtual void state(StateVisitor& /*visitor*/) {}
+
+  // For a callback that stands for checkpoints: fit saves them, and goes on from the newest.
+  virtual std::optional<CheckpointOptions> checkpoints() const { return std::nullopt; }
 
   // What it will keep beside the model while training: the plan counts it.
   virtual size_t held_bytes(const Model& /*model*/) const { return 0; }

@@ -13,6 +13,9 @@ std::shared_ptr<CallbackDefinition> make_reduce_lr_on_plateau(
 std::shared_ptr<CallbackDefinition> make_csv_logger(const Path& filename,
                                                     const CSVLoggerOptions& options,
                                                     FileSystem& files);
+std::shared_ptr<CallbackDefinition> make_backup_and_restore(const Path& backup_dir,
+                                                            const BackupAndRestoreOptions& options,
+                                                            FileSystem& files);
 std::shared_ptr<CallbackDefinition> make_terminate_on_nan(const TerminateOnNaNOptions& options);
 
 }  // namespace snug

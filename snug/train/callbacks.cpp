@@ -16,6 +16,7 @@ struct Entry {
 };
 
 constexpr Entry kCallbacks[] = {
+    {"BackupAndRestore", [] { return make_backup_and_restore("", {}, real_files()); }},
     {"CSVLogger", [] { return make_csv_logger("", {}, real_files()); }},
     {"EarlyStopping", [] { return make_early_stopping({}); }},
     {"ReduceLROnPlateau", [] { return make_reduce_lr_on_plateau({}); }},

@@ -63,6 +63,18 @@ struct CSVLoggerOptions {
 CallbackPtr CSVLogger(const Path& filename, const CSVLoggerOptions& options = {},
                       FileSystem& files = real_files());
 
+// Saves the state of the run in a directory and goes on from there when fit is called again after
+// an interruption: in the middle of an epoch, with the same bits as a run that was never
+// interrupted.
+struct BackupAndRestoreOptions {
+  // "epoch", or a number of steps.
+  std::string save_freq = "epoch";
+  bool double_checkpoint = false;  // Keeps the one before the last too.
+  bool delete_checkpoint = true;   // When training has come to its end.
+};
+CallbackPtr BackupAndRestore(const Path& backup_dir, const BackupAndRestoreOptions& options = {},
+                             FileSystem& files = real_files());
+
 // Calls functions; those not given are not called.
 struct LambdaCallbackOptions {
   std::function<void(int epoch)> on_epoch_begin;

@@ -241,8 +241,12 @@ TEST(TerminateOnNaN, StopsAtOnce) {
     int64_t batches = 0;
     const CallbackPtr counter =
         LambdaCallback({.on_train_batch_end = [&](int64_t, const Logs&) { ++batches; }});
-    model.fit(rows.regression(),
-              {.batch_size = 4, .epochs = 3, .callbacks = {callback, counter}, .verbose = 0});
+    // The guard would stop it first.
+    model.fit(rows.regression(), {.batch_size = 4,
+                                  .epochs = 3,
+                                  .callbacks = {callback, counter},
+                                  .verbose = 0,
+                                  .guard = {.policy = GuardOptions::Policy::off}});
     return batches;
   };
   LogText log;

@@ -61,6 +61,8 @@ class CSVLoggerDefinition final : public CallbackDefinition {
     if (filename_.empty()) throw Error("CSVLogger: it has no filename; give one");
     columns_.clear();
     warned_ = false;
+    // A run that is resumed goes on with its file: see state().
+    if (params().resumed) return;
     if (options_.append && files_.size(filename_).value_or(0) > 0) read_header();
     file_ = files_.open(filename_, options_.append ? OpenMode::append : OpenMode::write);
     if (ends_in_a_row_) write("\n");
@@ -81,6 +83,23 @@ class CSVLoggerDefinition final : public CallbackDefinition {
     write(row + "\n");
   }
 
+  // The rows up to here are on the disk with the checkpoint; what a killed run wrote after it is
+  // cut off again.
+  void state(StateVisitor& visitor) override {
+    int64_t bytes = 0;
+    if (!visitor.reads() && file_) {
+      file_->sync();
+      bytes = file_->size();
+    }
+    visitor.visit("bytes", bytes);
+    std::string columns = fmt::format("{}", fmt::join(columns_, "\n"));
+    visitor.visit("columns", columns);
+    if (!visitor.reads()) return;
+    columns_ = columns.empty() ? std::vector<std::string>() : split(columns, "\n");
+    cut_to(bytes);
+    file_ = files_.open(filename_, OpenMode::append);
+  }
+
   void on_train_end(const Logs&) override {
     if (file_) file_->close();
     file_.reset();
@@ -89,6 +108,19 @@ class CSVLoggerDefinition final : public CallbackDefinition {
  private:
   void check() const {
     if (options_.separator.empty()) throw Error("CSVLogger: the separator is empty");
+  }
+
+  void cut_to(int64_t bytes) const {
+    const std::unique_ptr<File> file = files_.open(filename_, OpenMode::update);
+    if (file->size() < bytes) {
+      log_message(LogLevel::warning,
+                  "CSVLogger: {} has lost rows since the checkpoint was written; the next rows "
+                  "follow what is there",
+                  filename_.string());
+    } else {
+      file->truncate(bytes);
+    }
+    file->close();
   }
 
   // Rows follow the header that is there, so that they stand under the right names.

@@ -1,51 +1,11 @@
-#include <cstring>
-
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/train/callback_definitions.h"
 #include "snug/train/monitor.h"
+#include "snug/train/variable_copy.h"
 
 namespace snug {
 namespace {
-
-// A copy of a model's weights in one block of its own.
-class WeightCopy {
- public:
-  static size_t bytes_for(const Variables& weights) {
-    size_t bytes = 0;
-    for (const VariablePtr& weight : weights) bytes += weight->type().bytes();
-    return bytes;
-  }
-
-  bool is_empty() const { return block_.data() == nullptr; }
-
-  void take(const Variables& weights) {
-    if (is_empty()) block_ = Arena(bytes_for(weights));
-    copy(weights, [](std::byte* kept, const Tensor& weight) {
-      std::memcpy(kept, weight.data, weight.bytes());
-    });
-  }
-
-  void give_back(const Variables& weights) {
-    copy(weights, [](const std::byte* kept, const Tensor& weight) {
-      std::memcpy(weight.data, kept, weight.bytes());
-    });
-  }
-
-  void clear() { block_ = Arena(); }
-
- private:
-  template <typename Copy>
-  void copy(const Variables& weights, const Copy& copy_one) {
-    std::byte* at = block_.data();
-    for (const VariablePtr& weight : weights) {
-      copy_one(at, weight->tensor());
-      at += weight->type().bytes();
-    }
-  }
-
-  Arena block_;
-};
 
 class EarlyStoppingDefinition final : public CallbackDefinition {
  public:
@@ -67,7 +27,7 @@ class EarlyStoppingDefinition final : public CallbackDefinition {
   }
 
   size_t held_bytes(const Model& model) const override {
-    return options_.restore_best_weights ? WeightCopy::bytes_for(model.weights()) : 0;
+    return options_.restore_best_weights ? VariableCopy::bytes_for(model.weights()) : 0;
   }
 
   void on_train_begin() override {
@@ -97,6 +57,18 @@ class EarlyStoppingDefinition final : public CallbackDefinition {
     }
   }
 
+  void state(StateVisitor& visitor) override {
+    visitor.visit("best", best_);
+    visitor.visit("wait", wait_);
+    visitor.visit("stopped_epoch", stopped_epoch_);
+    visitor.visit("best_epoch", best_epoch_);
+    bool keeps = !best_weights_.is_empty();
+    visitor.visit("keeps_weights", keeps);
+    if (!keeps) return;
+    if (visitor.reads()) best_weights_.reserve(model().weights());
+    visitor.visit_bytes("best_weights", best_weights_.bytes());
+  }
+
   void on_train_end(const Logs&) override {
     const bool speaks = options_.verbose > 0;
     if (stopped_epoch_ > 0 && speaks) {
@@ -122,7 +94,7 @@ class EarlyStoppingDefinition final : public CallbackDefinition {
   double best_ = 0;
   int64_t wait_ = 0;
   int stopped_epoch_ = 0, best_epoch_ = 0;
-  WeightCopy best_weights_;
+  VariableCopy best_weights_;
 };
 
 }  // namespace

@@ -9,7 +9,15 @@
 namespace snug {
 
 FitRun::FitRun(Model& model, const SourcePtr& data, const FitOptions& options)
-    : model_(model), data_(data), options_(options), callbacks_(options.callbacks) {
+    : model_(model),
+      data_(data),
+      options_(options),
+      callbacks_(options.callbacks),
+      epoch_(options.initial_epoch) {
+  if (options_.resume || std::ranges::any_of(callbacks_, [](const CallbackPtr& c) {
+        return c->checkpoints().has_value();
+      }))
+    open_checkpoints();
   start();
 }
 
@@ -24,28 +32,31 @@ std::optional<int64_t> FitRun::steps_of_epoch() const {
 History FitRun::run(bool ends) {
   History history;
   Progress progress(options_.verbose, options_.epochs, steps_of_epoch());
-  for (const CallbackPtr& callback : callbacks_) {
-    callback->set_model(model_);
-    callback->set_params({.epochs = options_.epochs,
-                          .steps = steps_of_epoch(),
-                          .verbose = options_.verbose,
-                          .validates = validation_.has_value()});
-  }
-  model_.stop_training = false;
+  begin(history);
   Logs logs;
-  for (const CallbackPtr& callback : callbacks_) callback->on_train_begin();
-  for (int epoch = options_.initial_epoch; epoch < options_.epochs && !model_.stop_training;
-       ++epoch) {
+  for (int epoch = epoch_; epoch < options_.epochs && !model_.stop_training; ++epoch) {
     logs.clear();
     progress.begin_epoch(epoch);
-    for (const CallbackPtr& callback : callbacks_) callback->on_epoch_begin(epoch);
-    run_epoch(epoch, logs, progress);
+    // One that was interrupted has begun already.
+    if (!in_epoch_) {
+      for (const CallbackPtr& callback : callbacks_) callback->on_epoch_begin(epoch);
+    }
+    try {
+      run_epoch(epoch, logs, progress);
+    } catch (const NumericsError&) {
+      save_stopped();
+      throw;
+    }
+    if (was_interrupted_) return history;
     if (validates_after(epoch)) validate_epoch(logs);
     for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch, logs);
     // After the callbacks, as in Keras: the line shows what they added.
     progress.end_epoch(logs);
     history.add(epoch, logs);
+    after_epoch(epoch, logs);
+    if (is_interrupted()) return history;
   }
+  if (checkpoints_) checkpoints_->finish(steps_);
   if (ends) finish();
   for (const CallbackPtr& callback : callbacks_) callback->on_train_end(logs);
   return history;
@@ -53,26 +64,34 @@ History FitRun::run(bool ends) {
 
 void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   Compiled::Phase& phase = model_.compiled().phase(true, {});
-  phase.reset();
+  const bool resumed = in_epoch_;
+  if (!resumed) phase.reset();
   const bool batch_logs =
       std::ranges::any_of(callbacks_, [](const CallbackPtr& c) { return c->wants_batch_logs(); });
   // With steps_per_epoch the pass goes on where the epoch before left it.
-  if (!in_pass_ || !options_.steps_per_epoch) {
+  if (!resumed && (!in_pass_ || !options_.steps_per_epoch)) {
     training_->begin_pass(options_.steps_per_epoch ? pass_++ : static_cast<uint64_t>(epoch));
     in_pass_ = true;
   }
+  guard_->begin_epoch(resumed);
+  in_epoch_ = true;
   const int64_t most = options_.steps_per_epoch.value_or(INT64_MAX);
-  int64_t done = 0;
+  int64_t done = step_;
   for (; done < most && !model_.stop_training; ++done) {
     const std::optional<Stager::Batch> batch = training_->next(*plan_.training);
     if (!batch) break;
     for (const CallbackPtr& callback : callbacks_) callback->on_train_batch_begin(done);
-    train_batch(*batch);
+    if (guard_->run(*batch, *training_, epoch, done) == FitGuard::Outcome::rolled_back) {
+      done = guard_->rollback_step() - 1;
+      continue;
+    }
     const bool shows = progress.is_due();
     Logs now;
     if (shows || batch_logs) now = phase.logs();
     for (const CallbackPtr& callback : callbacks_) callback->on_train_batch_end(done, now);
     if (shows) progress.update(done + 1, now);
+    after_step(done + 1);
+    if (was_interrupted_) return;
   }
   progress.steps_done(done);
   if (done < most || training_->is_at_end()) in_pass_ = false;
@@ -85,13 +104,8 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
     if (data_->access() != Access::random) model_.stop_training = true;
   }
   if (done == 0 && !ran_out) throw DataError("fit: the source gave no rows in epoch {}", epoch + 1);
+  guard_->end_epoch(epoch);
   logs = phase.logs();
-}
-
-void FitRun::train_batch(const Stager::Batch& batch) {
-  feed_learning_rates(plan_.training->step(), *batch.program);
-  batch.program->compute(batch.info);
-  batch.program->commit(batch.info);
 }
 
 bool FitRun::validates_after(int epoch) const {
@@ -121,9 +135,12 @@ void FitRun::validate_epoch(Logs& logs) {
 // With averages kept, the model ends with them, as in Keras.
 void FitRun::finish() { model_.compiled().optimizer_state().finalize(); }
 
-void feed_learning_rates(const StepGraph& step, Program& program) {
-  for (const StepUpdate& update : step.updates)
-    program.tensor(update.nodes.learning_rate).as<float>()[0] = update.state.learning_rate();
+void feed_learning_rates(const StepGraph& step, Program& program, double factor) {
+  for (const StepUpdate& update : step.updates) {
+    const float rate = update.state.learning_rate();
+    program.tensor(update.nodes.learning_rate).as<float>()[0] =
+        factor == 1 ? rate : static_cast<float>(rate * factor);
+  }
 }
 
 }  // namespace snug

@@ -4,6 +4,10 @@
 #include <optional>
 
 #include "snug/tensor/arena.h"
+#include "snug/train/best_epoch.h"
+#include "snug/train/fit_checkpoints.h"
+#include "snug/train/fit_guard.h"
+#include "snug/train/fit_machine.h"
 #include "snug/train/fit_setup.h"
 
 namespace snug {
@@ -20,13 +24,25 @@ class FitRun {
   // fit.
   History run(bool ends = true);
   const FitPlan& plan() const { return plan_; }
+  // Where a run that starts anew saves its checkpoints; before run().
+  void set_checkpoint(const CheckpointOptions& options) { options_.checkpoint = options; }
+  // Whether run() came back because options.interrupted said so.
+  bool was_interrupted() const { return was_interrupted_; }
 
  private:
   void start();
   void bind();
   void warm_up();
+  void open_checkpoints();
+  FitMachine machine() const;
+  RunContents contents(History& history);
+  void visit_progress(StateVisitor& visitor);
+  void begin(History& history);
+  bool is_interrupted();
   void run_epoch(int epoch, Logs& logs, class Progress& progress);
-  void train_batch(const Stager::Batch& batch);
+  void after_step(int64_t done);
+  void after_epoch(int epoch, const Logs& logs);
+  void save_stopped();
   void validate_epoch(Logs& logs);
   void finish();
   bool validates_after(int epoch) const;
@@ -42,9 +58,22 @@ class FitRun {
   Budget budget_;
   FitPlan plan_;
   Arena arena_;
+  std::optional<FitGuard> guard_;
   std::vector<CallbackPtr> callbacks_;
   uint64_t pass_ = 0;
   bool in_pass_ = false;
+
+  // Where the run stands, for checkpoints.
+  int epoch_ = 0;          // The one that runs, or comes next.
+  int64_t step_ = 0;       // Steps of it that are done.
+  bool in_epoch_ = false;  // It has begun.
+  int64_t steps_ = 0;      // Of all epochs.
+  Stager::Place place_;    // Of a resumed run.
+  std::optional<FitCheckpoints> checkpoints_;
+  std::optional<BestEpoch> best_;
+  double configured_rate_ = 0;
+  bool was_interrupted_ = false;
+  bool stopped_ = false;  // By the guard.
 };
 
 // The shapes of one row of each target field, checked against the model's outputs in number.
@@ -55,6 +84,6 @@ TargetTypes target_types(const Source& data, const Network& network, bool weight
 void fit_network_to(Network& network, const Source& data);
 
 // The learning rates of the step's next updates, into their slots.
-void feed_learning_rates(const StepGraph& step, Program& program);
+void feed_learning_rates(const StepGraph& step, Program& program, double factor = 1);
 
 }  // namespace snug

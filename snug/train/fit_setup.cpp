@@ -39,6 +39,7 @@ void check_options(const Source& data, const FitOptions& options) {
   if (options.validation_freq.empty() || std::ranges::min(options.validation_freq) < 1) {
     throw Error("fit: validation_freq must be 1 or more");
   }
+  options.guard.check();
   if (has_weights(data) && !options.class_weight.empty()) {
     throw Error("fit: class_weight and sample weights were both given; give one of them");
   }
@@ -124,8 +125,10 @@ class FitPlanner {
                              .seed = options_.seed,
                              .class_weight = options_.class_weight});
     const bool weighted = !options_.class_weight.empty() || has_weights(*data_);
-    return training_step(model_.network(), compiled_,
-                         target_types(*data_, model_.network(), weighted));
+    StepGraph step = training_step(model_.network(), compiled_,
+                                   target_types(*data_, model_.network(), weighted));
+    step.guarded = options_.guard.policy != GuardOptions::Policy::off;
+    return step;
   }
 
   std::optional<StepGraph> validation_graph() {
@@ -163,6 +166,7 @@ class FitPlanner {
     if (validation) plan.metric_bytes += metric_bytes(*validation, state);
     for (const CallbackPtr& callback : options_.callbacks)
       plan.callback_bytes += static_cast<int64_t>(callback->held_bytes(model_));
+    plan.callback_bytes += FitGuard::held_bytes(training, options_.guard);
     plan.source_bytes = static_cast<int64_t>(data_->buffer_bytes());
     if (options_.validation_data)
       plan.source_bytes += static_cast<int64_t>(options_.validation_data->buffer_bytes());

@@ -35,6 +35,7 @@ void FitRun::start() {
   plan_ = std::move(setup.plan);
   bind();
   warm_up();
+  guard_.emplace(model_.compiled(), *plan_.training, options_.guard);
 }
 
 void FitRun::bind() {

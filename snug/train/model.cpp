@@ -1,5 +1,7 @@
 #include "snug/train/model.h"
 
+#include <new>
+
 #include "snug/base/error.h"
 #include "snug/train/fit.h"
 #include "snug/train/forward_pass.h"
@@ -80,7 +82,13 @@ FitPlan Model::plan(const SourcePtr& data, const FitOptions& options) {
 }
 
 History Model::fit(const SourcePtr& data, const FitOptions& options) {
-  return FitRun(*this, data, options).run();
+  try {
+    return FitRun(*this, data, options).run();
+  } catch (const std::bad_alloc&) {
+    throw BudgetError(
+        "fit: the system gives no more memory; end other programs, or give a smaller `memory` than "
+        "what is free");
+  }
 }
 
 Logs Model::evaluate(const SourcePtr& data, const EvaluateOptions& options) {

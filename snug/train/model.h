@@ -1,6 +1,7 @@
 // A network with compile and fit: what users hold.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,9 +12,11 @@
 #include "snug/data/source.h"
 #include "snug/nn/network.h"
 #include "snug/train/callback.h"
+#include "snug/train/checkpoint_options.h"
 #include "snug/train/compile.h"
 #include "snug/train/compiled.h"
 #include "snug/train/fit_plan.h"
+#include "snug/train/guard_options.h"
 
 namespace snug {
 
@@ -40,6 +43,14 @@ struct FitOptions {
   bool whole_process = false;  // `memory` bounds the whole process, as in the CLI.
   int threads = 0;             // 0: all cores.
   uint64_t seed = 0;
+  GuardOptions guard;
+  CheckpointOptions checkpoint;
+  // Goes on from the newest checkpoint of checkpoint.directory, with the same bits as a run that
+  // was never interrupted; from the start where there is none.
+  bool resume = false;
+  // Asked after each step; once it says true, fit saves a checkpoint and returns what it has, in
+  // the middle of the epoch and without ending it.
+  std::function<bool()> interrupted;
 };
 
 struct EvaluateOptions {

@@ -37,6 +37,12 @@ class ReduceLROnPlateauDefinition final : public CallbackDefinition {
     wait_ = cooldown_left_ = 0;
   }
 
+  void state(StateVisitor& visitor) override {
+    visitor.visit("best", best_);
+    visitor.visit("wait", wait_);
+    visitor.visit("cooldown_left", cooldown_left_);
+  }
+
   void on_epoch_end(int epoch, Logs& logs) override {
     logs["learning_rate"] = current_learning_rate(model());
     const std::optional<double> current = monitor_.value(logs);

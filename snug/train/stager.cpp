@@ -76,13 +76,31 @@ void Stager::warm_up(Runner& runner) {
 void Stager::begin_pass(uint64_t pass) {
   source_->begin_pass(pass);
   pass_ = pass;
-  position_ = 0;
+  position_ = batch_first_ = 0;
   order_.reset();
   if (options_.shuffle && options_.range.count)
     order_.emplace(*options_.range.count, options_.seed, pass);
 }
 
+void Stager::wind(const Place& place, Runner& runner) {
+  begin_pass(place.pass);
+  if (source_->access() == Access::replay) {
+    while (position_ < place.position) {
+      if (!next(runner))
+        throw DataError("the source ended before row {}, where the run was", place.position);
+    }
+    if (position_ != place.position) {
+      throw Error(
+          "the run stands at row {}, which batches of {} rows do not reach; give the batch "
+          "size that it had",
+          place.position, options_.batch_size);
+    }
+  }
+  position_ = batch_first_ = place.position;
+}
+
 std::optional<Stager::Batch> Stager::next(Runner& runner) {
+  batch_first_ = position_;
   return source_->access() == Access::random ? next_in_order(runner) : next_in_sequence(runner);
 }
 
@@ -92,7 +110,8 @@ std::optional<Stager::Batch> Stager::next_in_order(Runner& runner) {
   for (int64_t i = 0; i < rows; ++i) {
     numbers_[i] = options_.range.first + (order_ ? (*order_)(position_ + i) : position_ + i);
   }
-  Program& program = runner.program(rows);
+  // A pass that was resumed with another batch size ends with a rest of its own.
+  Program& program = runner.program_for(rows);
   const Slots& slots = slots_of(runner, program);
   fill(slots, runner, program, rows);
   const Batch batch{

@@ -52,6 +52,22 @@ class Stager {
     StepInfo info;
   };
   std::optional<Batch> next(Runner& runner);
+  // A position in the rows of a pass; enough to go on from there where the source has random
+  // access.
+  struct Place {
+    uint64_t pass = 0;
+    int64_t position = 0;
+  };
+  Place place() const { return {pass_, position_}; }           // Of the next batch.
+  Place batch_place() const { return {pass_, batch_first_}; }  // Of the last one.
+  bool can_wind() const { return source_->access() == Access::random; }
+  // The next batch begins there. Rows of a source that can only be replayed are read up to there; a
+  // source that cannot go back goes on where it stands.
+  void wind(const Place& place, Runner& runner);
+  // Of the last batch, in the source.
+  std::span<const int64_t> row_numbers() const {
+    return {numbers_.data(), static_cast<size_t>(position_ - batch_first_)};
+  }
   // Whether all rows of the pass were given; false where their number is not known.
   bool is_at_end() const { return options_.range.count && position_ >= *options_.range.count; }
 
@@ -71,7 +87,7 @@ class Stager {
   StagerOptions options_;
   std::optional<Permutation> order_;
   uint64_t pass_ = 0;
-  int64_t position_ = 0;
+  int64_t position_ = 0, batch_first_ = 0;
   std::vector<int64_t> numbers_;  // Of the batch's rows.
   std::vector<std::shared_ptr<Slots>> slots_;
   mutable bool has_linted_ = false;

@@ -1,7 +1,10 @@
 #include "snug/train/step_graph.h"
 
+#include <algorithm>
+
 #include "snug/base/error.h"
 #include "snug/ops/ops.h"
+#include "snug/ops/update_layout.h"
 #include "snug/train/gradient_tape.h"
 
 namespace snug {
@@ -76,11 +79,36 @@ void add_update(const StepGraph& step, Network& network, const Compiled& compile
   state.apply_gradients(GradientTape().gradient(step.loss, variables), variables);
 }
 
+// All floats that commits other than the updates read from what is computed.
+void add_guard(StepGraph& step) {
+  const Graph& graph = *step.graph;
+  for (const Node* node : graph.nodes()) {
+    if (!node->commits() || ops::update_layout(node->op()) != nullptr) continue;
+    for (size_t i = 0; i < node->in().size(); ++i) {
+      const Value value = node->input(static_cast<int>(i));
+      const Node* producer = value.producer();
+      const bool is_float = value.dtype() == DType::float32 || value.dtype() == DType::float64;
+      if (producer == nullptr || producer->commits() || !is_float) continue;
+      if (!std::ranges::count(step.committed, value)) step.committed.push_back(value);
+    }
+  }
+  const Graph::Scope scope(*step.graph, "guard");
+  if (!step.committed.empty()) step.largest_committed = ops::largest_elements(step.committed);
+}
+
 }  // namespace
 
 Values StepGraph::results() const {
   Values all = predictions;
   if (loss) all = {loss};
+  if (!guarded) return all;
+  for (const StepUpdate& update : updates) {
+    for (const Value& value :
+         {update.nodes.square_norms, ops::largest_magnitudes(update.nodes.square_norms),
+          update.nodes.reach})
+      all.push_back(value);
+  }
+  if (largest_committed) all.push_back(largest_committed);
   return all;
 }
 
@@ -99,6 +127,7 @@ StepGraph record_step(bool training, const std::function<void(StepGraph&)>& body
   const TracerScope traces(*step.tracer);
   const UpdateScope collects(step.updates);
   body(step);
+  if (!step.updates.empty()) add_guard(step);
   step.variables = step.tracer->variables();
   for (const StepUpdate& update : step.updates) {
     for (size_t i = 0; i < update.nodes.variables.size(); ++i)

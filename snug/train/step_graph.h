@@ -26,6 +26,11 @@ struct StepGraph {
   Values predictions;
   Value loss;                       // The batch's total, a scalar; empty in prediction.
   std::vector<StepUpdate> updates;  // One for each apply_gradients.
+  // What the guard looks at: the values that nodes beside the updates are about to commit
+  // (averages, metrics), and the largest magnitude of each. Empty where nothing is updated.
+  Values committed;
+  Value largest_committed;
+  bool guarded = true;  // Whether these are among the results.
   // Every variable of the graph with its memory's owner: weights, slots, metrics.
   std::vector<std::pair<VariablePtr, Value>> variables;
 

@@ -5,6 +5,7 @@
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
 #include "snug/train/fit.h"
+#include "snug/train/guard_report.h"
 
 namespace snug {
 
@@ -62,6 +63,7 @@ Step::Step(const BatchSpec& spec, const TraceOptions& options, const Function& f
     : spec_(spec), arena_(options.arena) {
   info_.seed = options.seed;
   StepGraph step = traced_graph(spec, options.training, function);
+  step.guarded = options.guard;
   const Target target{.threads = options.threads > 0 ? options.threads : hardware_threads()};
   runner_ = std::make_unique<Runner>(
       std::move(step), std::vector<int64_t>{spec.batch_size},
@@ -75,6 +77,8 @@ Step::Step(const BatchSpec& spec, const TraceOptions& options, const Function& f
   for (const auto& [variable, value] : runner_->step().variables) variables.push_back(variable);
   allocate(variables, options.seed);
   arena_->reserve(runner_->arena_bytes());
+  if (options.guard && !runner_->step().updates.empty())
+    guard_ = std::make_unique<StepGuard>(*runner_, GuardOptions{});
   bind();
 }
 
@@ -83,6 +87,7 @@ void Step::bind() {
   if (bound_to_ == arena_->data()) return;
   runner_->bind(arena_->data());
   bound_to_ = arena_->data();
+  if (guard_) guard_->forget_programs();
 }
 
 Tensor Step::slot(Value value) {
@@ -124,7 +129,10 @@ int64_t Step::take(const Batch& batch) {
 // What is not the caller's to fill: learning rates and the number of rows.
 void Step::begin_run(int64_t rows) {
   bind();
+  const Program* last = program_;
   program_ = &runner_->program_for(rows);
+  // Programs of other row counts come and go.
+  if (guard_ && program_ != last) guard_->forget_programs();
   feed_learning_rates(step(), *program_);
   Tracer& tracer = *step().tracer;
   if (tracer.reads_rows()) {
@@ -134,9 +142,26 @@ void Step::begin_run(int64_t rows) {
 
 float Step::run(int64_t rows) {
   begin_run(rows);
-  program_->run(info_);
+  program_->compute(info_);
+  check();
+  program_->commit(info_);
+  if (guard_) guard_->committed(*program_);
   info_.position += static_cast<uint64_t>(rows);
+  ++steps_in_epoch_;
   return mean(result(0));
+}
+
+void Step::check() {
+  if (!guard_) return;
+  const std::optional<GuardFinding> finding = guard_->check(*program_);
+  if (!finding) return;
+  throw NumericsError("step: {}", guard_report(*finding, *program_,
+                                               {.info = info_,
+                                                .rows = {},
+                                                .epoch = static_cast<int>(info_.epoch),
+                                                .step = steps_in_epoch_,
+                                                .learning_rate = guard_->learning_rate(),
+                                                .gradient_norm = guard_->gradient_norm()}));
 }
 
 float Step::operator()(const Batch& batch) { return run(take(batch)); }
@@ -156,6 +181,7 @@ Tensor Step::result(int i) const {
 void Step::begin_epoch(uint64_t epoch) {
   info_.epoch = epoch;
   info_.position = 0;
+  steps_in_epoch_ = 0;
 }
 
 }  // namespace snug

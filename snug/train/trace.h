@@ -10,6 +10,7 @@
 #include "snug/tensor/arena.h"
 #include "snug/train/gradient_tape.h"
 #include "snug/train/runner.h"
+#include "snug/train/step_guard.h"
 
 namespace snug {
 
@@ -33,6 +34,8 @@ struct TraceOptions {
   std::shared_ptr<StepArena> arena;  // Another step's, to share it; null: one of its own.
   // Every value keeps its memory until the step ends: for each_node.
   bool keep_all = false;
+  // Nothing of a step is committed when a number that it would write is not finite: NumericsError.
+  bool guard = true;
 };
 
 class Step {
@@ -76,13 +79,16 @@ class Step {
   int64_t take(const Batch& batch);
   void begin_run(int64_t rows);
   float run(int64_t rows);
+  void check();
 
   BatchSpec spec_;
   std::unique_ptr<Runner> runner_;
   std::shared_ptr<StepArena> arena_;
   std::byte* bound_to_ = nullptr;
-  Program* program_ = nullptr;  // Of the last run.
+  Program* program_ = nullptr;        // Of the last run.
+  std::unique_ptr<StepGuard> guard_;  // Null where nothing is updated.
   StepInfo info_;
+  int64_t steps_in_epoch_ = 0;
 };
 
 // The function gives a Value or Values.

@@ -1,0 +1,66 @@
+#include <nlohmann/json.hpp>
+
+#include "snug/base/bytes.h"
+#include "snug/cli/command.h"
+#include "snug/train/checkpoint_file.h"
+#include "snug/train/state_bytes.h"
+
+namespace snug::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_state(const CheckpointFile::Section& section) {
+  return section.name != "variables" && section.name != "values";
+}
+
+std::vector<std::string> lines_of(const CheckpointFile& file, const std::string& section) {
+  return StateReader(file.section(section), file.path().string() + ": " + section).lines();
+}
+
+Json json_of(const CheckpointFile& file) {
+  Json sections = Json::array(), variables = Json::array(), state = Json::object();
+  for (const CheckpointFile::Section& section : file.sections()) {
+    sections.push_back({{"name", section.name}, {"bytes", section.bytes}});
+    if (is_state(section)) state[section.name] = lines_of(file, section.name);
+  }
+  for (const CheckpointFile::Variable& variable : file.variables())
+    variables.push_back({{"name", variable.name}, {"type", variable.type}});
+  return {{"sections", sections}, {"state", state}, {"variables", variables}};
+}
+
+void print(const CheckpointFile& file) {
+  for (const CheckpointFile::Section& section : file.sections()) {
+    fmt::print("{:<34}{:>12}  checksum {:016x}\n", section.name,
+               bytes_text(static_cast<int64_t>(section.bytes)), section.checksum);
+    if (!is_state(section)) continue;
+    for (const std::string& line : lines_of(file, section.name)) fmt::print("    {}\n", line);
+  }
+  fmt::print("\n{} variables\n", file.variables().size());
+  for (const CheckpointFile::Variable& variable : file.variables())
+    fmt::print("  {:<50} {}\n", variable.name, variable.type);
+}
+
+}  // namespace
+
+int checkpoint_command(const Arguments& arguments) {
+  const CheckpointFile file(real_files(), arguments.file);
+  file.verify();
+  if (arguments.json) {
+    Json json = {{"command", "checkpoint"},
+                 {"exit", 0},
+                 {"file", arguments.file},
+                 {"bytes", file.bytes()},
+                 {"good", true}};
+    if (arguments.action == "show") json.update(json_of(file));
+    fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return 0;
+  }
+  if (arguments.action == "show") print(file);
+  fmt::print("{}{}: good, all {} checksums are right ({})\n",
+             arguments.action == "show" ? "\n" : "", arguments.file, file.sections().size(),
+             bytes_text(file.bytes()));
+  return 0;
+}
+
+}  // namespace snug::cli

@@ -1,0 +1,133 @@
+#include "snug/train/checkpoint_store.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "snug/base/bytes.h"
+#include "snug/base/log.h"
+
+namespace snug {
+namespace {
+
+constexpr std::string_view kSuffix = ".ckpt";
+// Of failures in a row, the first is warned of and then each so many.
+constexpr int64_t kWarnEvery = 10;
+
+// Of a name such as 0000000123.ckpt.
+std::optional<int64_t> step_of(const std::string& name) {
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  const char* end = name.data() + name.size() - kSuffix.size();
+  int64_t step = 0;
+  const auto [stop, error] = std::from_chars(name.data(), end, step);
+  return error == std::errc() && stop == end ? std::optional(step) : std::nullopt;
+}
+
+}  // namespace
+
+void CheckpointOptions::check() const {
+  const auto expect = [](const char* name, double value, double least) {
+    if (!(value >= least))
+      throw Error("checkpoint: {} is {}; it must be {} or more", name, value, least);
+  };
+  expect("every_seconds", every_seconds, 0);
+  expect("every_steps", static_cast<double>(every_steps), 0);
+  expect("every_epochs", static_cast<double>(every_epochs), 0);
+  expect("keep", static_cast<double>(keep), 1);
+}
+
+CheckpointStore::CheckpointStore(const CheckpointOptions& options)
+    : options_(options), files_(*options.files) {
+  options_.check();
+  files_.create_directories(options_.directory);
+  if (&files_ == &real_files()) lock_ = std::make_unique<FileLock>(options_.directory);
+  for (const std::string& name : files_.list(options_.directory)) {
+    if (name.ends_with(".ckpt.tmp")) files_.remove(options_.directory / name);
+  }
+}
+
+std::vector<Path> CheckpointStore::newest_first() const {
+  std::vector<std::pair<int64_t, Path>> found;
+  for (const std::string& name : files_.list(options_.directory)) {
+    if (const auto step = step_of(name)) found.emplace_back(*step, options_.directory / name);
+  }
+  std::ranges::sort(found, std::greater<>());
+  std::vector<Path> paths;
+  for (auto& [step, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+std::optional<Path> CheckpointStore::newest_good() const {
+  for (const Path& path : newest_first()) {
+    try {
+      CheckpointFile(files_, path).verify();
+      return path;
+    } catch (const CorruptFile& error) {
+      log_message(LogLevel::warning, "{}; the one before it is taken", error.what());
+    }
+  }
+  return std::nullopt;
+}
+
+void CheckpointStore::expect_room(int64_t checkpoint_bytes) const {
+  const int64_t files = options_.keep + 1 + (options_.best.empty() ? 0 : 2);
+  const int64_t needed = checkpoint_bytes * files, free = files_.free_bytes(options_.directory);
+  if (free >= needed) return;
+  throw FileError(
+      "{}: {} checkpoints of {} each need {}, but {} are free there; make room, choose another "
+      "folder, or keep fewer",
+      options_.directory.string(), files, bytes_text(checkpoint_bytes, Rounding::up),
+      bytes_text(needed, Rounding::up), bytes_text(free));
+}
+
+bool CheckpointStore::write(const Path& path, const std::vector<CheckpointSection>& sections,
+                            const std::vector<CheckpointVariable>& variables) {
+  try {
+    write_checkpoint(files_, path, sections, variables);
+  } catch (const FileError& error) {
+    warn(error.what());
+    return false;
+  } catch (const NumericsError& error) {
+    warn(error.what());
+    return false;
+  }
+  failures_ = 0;
+  return true;
+}
+
+bool CheckpointStore::save(int64_t step, const std::vector<CheckpointSection>& sections,
+                           const std::vector<CheckpointVariable>& variables) {
+  const Path path = options_.directory / fmt::format("{:010}{}", step, kSuffix);
+  if (!write(path, sections, variables)) return false;
+  remove_old();
+  return true;
+}
+
+bool CheckpointStore::save_best(const std::vector<CheckpointSection>& sections,
+                                const std::vector<CheckpointVariable>& variables) {
+  return write(best(), sections, variables);
+}
+
+void CheckpointStore::remove_old() {
+  try {
+    const std::vector<Path> paths = newest_first();
+    for (size_t i = options_.keep; i < paths.size(); ++i) files_.remove(paths[i]);
+  } catch (const FileError& error) {
+    warn(error.what());
+  }
+}
+
+void CheckpointStore::remove_all() {
+  for (const Path& path : newest_first()) files_.remove(path);
+  files_.remove(best());
+  files_.sync_directory(options_.directory);
+}
+
+void CheckpointStore::warn(const std::string& reason) {
+  if (failures_++ % kWarnEvery != 0) return;
+  log_message(LogLevel::warning,
+              "no checkpoint could be saved: {}. Training goes on, the checkpoints that are there "
+              "stay, and saving is tried again",
+              reason);
+}
+
+}  // namespace snug

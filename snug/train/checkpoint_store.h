@@ -1,0 +1,52 @@
+// A directory of checkpoints: the newest ones, and perhaps the best.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "snug/base/file_lock.h"
+#include "snug/train/checkpoint_file.h"
+#include "snug/train/checkpoint_options.h"
+
+namespace snug {
+
+class CheckpointStore {
+ public:
+  // Makes the directory, keeps other processes out of it and removes what a killed one left
+  // half-written. Throws FileError.
+  explicit CheckpointStore(const CheckpointOptions& options);
+
+  // Those of steps, the newest first.
+  std::vector<Path> newest_first() const;
+  // The newest one whose checksums are right; warns of those that are damaged. Nullopt: none.
+  std::optional<Path> newest_good() const;
+  Path best() const { return options_.directory / "best.ckpt"; }
+
+  // Throws FileError where the disk has no room for as many checkpoints of this size as will stand
+  // there at one moment.
+  void expect_room(int64_t checkpoint_bytes) const;
+
+  // Saves under the number of a step and removes what is older than the ones to keep; or as the
+  // best. A disk that fails is warned of, and again from time to time; nothing good is removed, and
+  // the caller goes on: false.
+  bool save(int64_t step, const std::vector<CheckpointSection>& sections,
+            const std::vector<CheckpointVariable>& variables);
+  bool save_best(const std::vector<CheckpointSection>& sections,
+                 const std::vector<CheckpointVariable>& variables);
+  // All of them.
+  void remove_all();
+  // Something else that a save needs has failed.
+  void warn(const std::string& reason);
+
+ private:
+  bool write(const Path& path, const std::vector<CheckpointSection>& sections,
+             const std::vector<CheckpointVariable>& variables);
+  void remove_old();
+
+  CheckpointOptions options_;
+  FileSystem& files_;
+  std::unique_ptr<FileLock> lock_;
+  int64_t failures_ = 0;  // In a row.
+};
+
+}  // namespace snug

@@ -1,0 +1,171 @@
+// How a fit begins, saves itself and goes on: the parts of FitRun that checkpoints need.
+
+#include <algorithm>
+
+#include "snug/base/error.h"
+#include "snug/base/log.h"
+#include "snug/base/threads.h"
+#include "snug/train/fit.h"
+
+namespace snug {
+
+// Before planning, for the checkpoint knows what decides the bits.
+void FitRun::open_checkpoints() {
+  for (const CallbackPtr& callback : callbacks_) {
+    const std::optional<CheckpointOptions> options = callback->checkpoints();
+    if (!options) continue;
+    options_.checkpoint = *options;
+    options_.resume = true;
+  }
+  if (!options_.checkpoint.is_on()) {
+    throw Error("fit: resume needs to know where the checkpoints are; give checkpoint.directory");
+  }
+  checkpoints_.emplace(options_.checkpoint);
+  checkpoints_->choose(options_.resume);
+  if (!checkpoints_->resumes()) return;
+  FitMachine saved;
+  checkpoints_->read_part({"machine", [&](StateVisitor& visitor) { saved.visit(visitor); }});
+  if (options_.threads == 0) options_.threads = saved.threads;
+}
+
+FitMachine FitRun::machine() const {
+  return {.seed = options_.seed,
+          .batch_size = batch_size_,
+          .rows = training_rows_.count.value_or(-1),
+          .shuffle = options_.shuffle,
+          .threads = options_.threads > 0 ? options_.threads : hardware_threads(),
+          .instruction_set = instruction_set(),
+          .partition = partition_of(*plan_.training)};
+}
+
+void FitRun::visit_progress(StateVisitor& visitor) {
+  // A batch that was stopped by the guard comes again.
+  if (!visitor.reads()) place_ = stopped_ ? training_->batch_place() : training_->place();
+  bool stops = model_.stop_training;
+  visitor.visit("epoch", epoch_);
+  visitor.visit("step", step_);
+  visitor.visit("in_epoch", in_epoch_);
+  visitor.visit("steps", steps_);
+  visitor.visit("pass", pass_);
+  visitor.visit("in_pass", in_pass_);
+  visitor.visit("place.pass", place_.pass);
+  visitor.visit("place.position", place_.position);
+  visitor.visit("stops", stops);
+  model_.stop_training = stops;
+}
+
+// Without checkpoints it goes as it came.
+void FitRun::save_stopped() {
+  stopped_ = true;
+  if (checkpoints_) checkpoints_->save(steps_);
+}
+
+namespace {
+
+// 0 for a schedule.
+double fixed_rate(const Optimizer& optimizer) {
+  const LearningRate& rate = optimizer->common().learning_rate;
+  return rate.schedule() ? 0 : rate.at(0);
+}
+
+void visit_machine(const FitMachine& machine, StateVisitor& visitor) {
+  FitMachine visited = machine;
+  visited.visit(visitor);
+  if (visitor.reads()) machine.compare(visited);
+}
+
+// A rate that callbacks may have set; a schedule knows its own. `configured` is what the optimizer
+// had at the start: where it has been changed since, the change counts.
+void visit_rate(const Optimizer& optimizer, double configured, StateVisitor& visitor) {
+  double was_configured = configured, rate = fixed_rate(optimizer);
+  visitor.visit("configured_rate", was_configured);
+  visitor.visit("learning_rate", rate);
+  if (!visitor.reads() || optimizer->common().learning_rate.schedule()) return;
+  if (was_configured == configured) return optimizer->set_learning_rate(rate);
+  log_message(LogLevel::info, "The learning rate is {:.6g} from now on; it was {:.6g}", configured,
+              rate);
+}
+
+void add_variables(std::vector<CheckpointVariable>& to, const std::string& group,
+                   const Variables& variables) {
+  for (size_t i = 0; i < variables.size(); ++i) {
+    to.push_back({fmt::format("{}/{}/{}", group, i, variables[i]->name()), variables[i]->tensor()});
+  }
+}
+
+}  // namespace
+
+RunContents FitRun::contents(History& history) {
+  Compiled& compiled = model_.compiled();
+  RunContents all;
+  all.parts = {{"progress", [this](StateVisitor& v) { visit_progress(v); }},
+               {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); }},
+               {"optimizer", [optimizer = compiled.optimizer(), rate = configured_rate_](
+                                 StateVisitor& v) { visit_rate(optimizer, rate, v); }},
+               {"guard", [this](StateVisitor& v) { guard_->state(v); }},
+               {"history", [&history](StateVisitor& v) { visit_history(history, v); }}};
+  if (best_) all.parts.push_back({"best", [this](StateVisitor& v) { best_->state(v); }});
+  for (size_t i = 0; i < callbacks_.size(); ++i) {
+    all.parts.push_back({fmt::format("callback.{}", i),
+                         [callback = callbacks_[i]](StateVisitor& v) { callback->state(v); }});
+  }
+  for (const VariablePtr& weight : model_.weights())
+    all.variables.push_back({"weights/" + weight->path(), weight->tensor()});
+  add_variables(all.variables, "optimizer", compiled.slots());
+  add_variables(all.variables, "metrics", compiled.phase(true, {}).state());
+  return all;
+}
+
+void FitRun::begin(History& history) {
+  if (options_.checkpoint.is_on() && !checkpoints_) open_checkpoints();
+  configured_rate_ = fixed_rate(model_.compiled().optimizer());
+  const bool resumes = checkpoints_ && checkpoints_->resumes();
+  const RunParameters params{.epochs = options_.epochs,
+                             .steps = steps_of_epoch(),
+                             .verbose = options_.verbose,
+                             .validates = validation_.has_value(),
+                             .resumed = resumes};
+  for (const CallbackPtr& callback : callbacks_) {
+    callback->set_model(model_);
+    callback->set_params(params);
+  }
+  model_.stop_training = false;
+  for (const CallbackPtr& callback : callbacks_) callback->on_train_begin();
+  if (!checkpoints_) return;
+  if (!options_.checkpoint.best.empty()) best_.emplace(options_.checkpoint, model_, params);
+  if (data_->access() == Access::once) {
+    log_message(LogLevel::warning,
+                "this source cannot go back to a row: a run that is resumed goes on with whatever "
+                "it gives next; give the generator a `restart` to resume with the same rows");
+  }
+  if (resumes) {
+    checkpoints_->load(contents(history));
+    if (in_epoch_ || in_pass_) training_->wind(place_, *plan_.training);
+    if (in_epoch_ && !options_.steps_per_epoch && training_->can_wind())
+      step_ = (place_.position + batch_size_ - 1) / batch_size_;
+  }
+  checkpoints_->start(contents(history));
+}
+
+bool FitRun::is_interrupted() {
+  if (!options_.interrupted || !options_.interrupted()) return false;
+  was_interrupted_ = true;
+  if (checkpoints_) checkpoints_->save(steps_);
+  return true;
+}
+
+void FitRun::after_step(int64_t done) {
+  step_ = done;
+  ++steps_;
+  if (is_interrupted() || !checkpoints_) return;
+  checkpoints_->after_step(steps_);
+}
+
+void FitRun::after_epoch(int epoch, const Logs& logs) {
+  epoch_ = epoch + 1;
+  step_ = 0;
+  in_epoch_ = false;
+  if (checkpoints_) checkpoints_->after_epoch(epoch, steps_, best_ && best_->take(logs));
+}
+
+}  // namespace snug

@@ -1,0 +1,152 @@
+"""Kills `snug fit` with SIGKILL at random moments, saves included, and resumes it until it ends: the result must be that
+of a run that nobody disturbed, bit for bit, and its logs neither doubled nor holed.
+
+usage: kill_test.py SNUG [--kills N] [--state FILE]
+
+20 kills by default, for CI. `--kills 1000 --state kills.json` is the long form; it writes down how far it is after every run
+and goes on from there when it is started again.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+ROWS, FEATURES = 200, 6
+RUN_FILE = """\
+data: {train: {x: x.npy, y: y.npy}}
+model:
+  - dense: {units: 16, activation: relu}
+  - batch_normalization
+  - gaussian_noise: 0.1
+  - dropout: 0.3
+  - dense: 1
+fit:
+  loss: mse
+  optimizer: {adam: {learning_rate: {cosine_decay: {initial_learning_rate: 0.01, decay_steps: 300}}}}
+  metrics: [mae]
+  batch_size: 8
+  epochs: 8
+  validation_split: 0.2
+  seed: 7
+  verbose: 0
+  threads: 2
+  callbacks: [{early_stopping: {patience: 6, restore_best_weights: true}}, {csv_logger: {filename: log.csv}}]
+  checkpoint: {every_steps: 1, every_seconds: 0, best: val_loss}
+"""
+
+
+def write_npy(path, shape, values):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    body = struct.pack(f"<{len(values)}f", *values)
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + body)
+
+
+def make_folder(folder):
+    draw = random.Random(1)
+    x = [draw.gauss(0, 1) for _ in range(ROWS * FEATURES)]
+    y = [sum(x[i * FEATURES:(i + 1) * FEATURES]) + draw.gauss(0, 0.1) for i in range(ROWS)]
+    write_npy(folder / "x.npy", (ROWS, FEATURES), x)
+    write_npy(folder / "y.npy", (ROWS,), y)
+    (folder / "run.yaml").write_text(RUN_FILE)
+
+
+def sections(path):
+    """The sections of a checkpoint by name: docs/checkpoint_format.md."""
+    data = path.read_bytes()
+    assert data[:8] == b"SNUGCKPT", path
+    count = struct.unpack_from("<I", data, 12)[0]
+    found = {}
+    for i in range(count):
+        name, offset, size = struct.unpack_from("<32sQQ", data, 32 + 64 * i)
+        found[name.rstrip(b"\0").decode()] = data[offset:offset + size]
+    return found
+
+
+def result_of(folder):
+    """What must not differ: the history, the log and the whole state at the end but for the seconds."""
+    run = folder / "runs/run/1"
+    newest = sorted((run / "checkpoints").glob("0*.ckpt"))[-1]
+    state = sections(newest)
+    summary = json.loads((run / "summary.json").read_text())
+    return {
+        "state": {name: state[name] for name in state if name != "callback.2"},
+        "history": (run / "history.csv").read_text(),
+        "log": (folder / "log.csv").read_text(),
+        "steps": summary["steps"],
+        "epochs": summary["epochs"],
+        "metrics": summary["metrics"],
+    }
+
+
+def run_whole(snug, folder):
+    result = subprocess.run([snug, "fit", "run.yaml"], cwd=folder, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(f"kill_test: the run itself fails: {result.stderr}")
+
+
+def run_killed(snug, folder, draw, seconds):
+    """Runs until it ends by itself; returns how often it was killed."""
+    kills = 0
+    started = time.monotonic()
+    while True:
+        resumes = ["--resume"] if (folder / "runs/run/1").exists() else []
+        with subprocess.Popen([snug, "fit", "run.yaml", *resumes], cwd=folder, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as process:
+            # Each life is longer than a start takes, so that the run comes forward.
+            try:
+                process.wait(timeout=draw.uniform(0.1, 1.0) * seconds + 0.02 * kills * seconds)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                kills += 1
+                continue
+            if process.returncode != 0:
+                sys.exit(f"kill_test: after {kills} kills: {process.stderr.read().decode()}")
+        if time.monotonic() - started > 600:
+            sys.exit("kill_test: the run does not come to its end")
+        return kills
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("snug", type=pathlib.Path)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--state", type=pathlib.Path)
+    arguments = parser.parse_args()
+    snug = arguments.snug.resolve()
+    done = {"kills": 0, "runs": 0}
+    if arguments.state and arguments.state.exists():
+        done = json.loads(arguments.state.read_text())
+    with tempfile.TemporaryDirectory() as name:
+        whole = pathlib.Path(name)
+        make_folder(whole)
+        started = time.monotonic()
+        run_whole(snug, whole)
+        seconds = time.monotonic() - started
+        wanted = result_of(whole)
+    while done["kills"] < arguments.kills:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            make_folder(folder)
+            done["kills"] += run_killed(snug, folder, random.Random(done["runs"]), seconds)
+            done["runs"] += 1
+            found = result_of(folder)
+            for key, value in wanted.items():
+                if found[key] != value:
+                    different = [k for k in value if found[key].get(k) != value[k]] if isinstance(value, dict) else ""
+                    sys.exit(f"kill_test: run {done['runs']}: {key} {different} differs from the undisturbed run's")
+        if arguments.state:
+            arguments.state.write_text(json.dumps(done))
+    print(f"{done['kills']} kills in {done['runs']} runs: every one ended with the same bits")
+
+
+if __name__ == "__main__":
+    main()
