@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "snug/testing/commit_run.h"
 #include "snug/ops/update.h"
+#include "snug/testing/commit_run.h"
 
 namespace snug::ops {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "snug/base/error.h"
-#include "snug/testing/commit_run.h"
 #include "snug/ops/update.h"
+#include "snug/testing/commit_run.h"
 
 namespace snug::ops {
 namespace {
