@@ -96,8 +96,9 @@ Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& o
                   .fastest_bytes = fastest.needed_bytes(),
                   .largest_part = fastest.largest_part(),
                   .least_bytes = trials.least_budget(fastest.needed_bytes())};
-  // Planning within a budget that is just enough takes some more than planning without one.
-  constexpr int64_t kForPlanning = 768_KiB;
+  // Planning within a budget that is just enough takes more than planning without one: 1.3 MiB at
+  // most in the runs of tests/budget.
+  constexpr int64_t kForPlanning = 2_MiB;
   refusal.least_bytes += kForPlanning;
   if (budget.whole_process) {
     refusal.least_bytes =
