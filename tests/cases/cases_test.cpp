@@ -79,7 +79,7 @@ TEST(Cases, R4ImagesStayAsTheyAre) {
   const std::vector<float> targets(kImages, 0.5F);
   Sequential model(
       {Input({kSide, kSide, 1}), Conv2D(1, {3, 3}), GlobalAveragePooling2D(), Dense(1)});
-  model.compile({.optimizer = "sgd", .loss = "mse"});
+  model.compile({.optimizer = SGD({.learning_rate = 1e-6F}), .loss = "mse"});
   const auto fit = [&] {
     model.fit(data::arrays(Array(images.data(), {kImages, kSide, kSide}), Array(targets)),
               {.batch_size = kBatch, .verbose = 0});
