@@ -19,3 +19,13 @@ if(NOT TARGET DNNL::dnnl)
   set_target_properties(DNNL::dnnl PROPERTIES
     IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
 endif()
+
+# libzip-dev's own config wants three tools beside the library: look for the files as well.
+find_package(libzip CONFIG QUIET)
+if(NOT TARGET libzip::zip)
+  find_path(LIBZIP_INCLUDE_DIR zip.h REQUIRED)
+  find_library(LIBZIP_LIBRARY zip REQUIRED)
+  add_library(libzip::zip UNKNOWN IMPORTED)
+  set_target_properties(libzip::zip PROPERTIES
+    IMPORTED_LOCATION ${LIBZIP_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${LIBZIP_INCLUDE_DIR})
+endif()

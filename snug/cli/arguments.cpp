@@ -10,8 +10,9 @@
 namespace snug::cli {
 namespace {
 
-constexpr std::array<std::string_view, 6> kCommands = {"fit",     "plan",       "check",
-                                                       "summary", "checkpoint", "doctor"};
+constexpr std::array<std::string_view, 9> kCommands = {
+    "fit",     "plan",    "check",      "summary", "evaluate",
+    "predict", "convert", "checkpoint", "doctor"};
 
 constexpr const char* kAbout =
     "Snug trains neural networks within a memory budget: it tells you before the first step that a "
@@ -23,6 +24,8 @@ Start here:
   snug plan run.yaml                     how much memory a run needs, before it starts
   snug fit run.yaml --memory 256MiB      train within 256 MiB
   snug fit run.yaml --resume             go on where a killed run was
+  snug fit model.keras data.x=x.npy data.y=y.npy
+                                         go on training a model that Keras saved
   snug fit --help                        more about a command
 
 A run file says what to train on, what, and how:
@@ -47,13 +50,26 @@ Examples:
   snug fit run.yaml fit.checkpoint.every_seconds=10
                                          save more often (60 s if not given)
 
-Writes runs/NAME/N/: run.yaml as it ran, summary.json, history.csv, report.txt, checkpoints/.
-A run that is killed goes on with the same bits; Ctrl-C and SIGTERM save first.)";
+Writes runs/NAME/N/: run.yaml as it ran, summary.json, history.csv, report.txt, checkpoints/, and
+the models best.keras and last.keras, which Keras loads. A run that is killed goes on with the same
+bits; Ctrl-C and SIGTERM save first.)";
 constexpr const char* kCheckpointExamples = R"(
 Examples:
   snug checkpoint show runs/mnist/1/checkpoints/0000000469.ckpt
                                          what is in it: progress, settings, variables
   snug checkpoint verify FILE            are all its checksums right?)";
+constexpr const char* kEvaluateExamples = R"(
+Examples:
+  snug evaluate run.yaml                 the best model of its newest run, on the validation data
+  snug evaluate model.keras data.x=x.npy data.y=y.npy)";
+constexpr const char* kPredictExamples = R"(
+Examples:
+  snug predict run.yaml --output y.csv   by the best model of its newest run
+  snug predict model.keras data.x=x.npy --output y.npy)";
+constexpr const char* kConvertExamples = R"(
+Examples:
+  snug convert model.h5 model.keras      between Keras's formats: .keras, .h5
+  snug convert model.keras m.weights.h5  its weights alone)";
 constexpr const char* kPlanExamples = R"(
 Examples:
   snug plan run.yaml                     the plan of one step, by kind and by value
@@ -80,7 +96,7 @@ Examples:
 
 // What CLI11 fills in.
 struct Line {
-  std::string run_file, runs = "runs", against, label, action, file;
+  std::string run_file, runs = "runs", against, label, action, file, output;
   std::vector<std::string> settings;
   std::string memory, batch_sizes, epochs, seed, threads;
   std::string problem_file, curve_file, html_file;
@@ -164,6 +180,15 @@ void add_all(CLI::App& app, Line& line) {
   CLI::App* summary = add_command(app, "summary", "The layers of a model", kSummaryExamples);
   add_run_options(summary, line);
   add_checkpoint(app, line);
+  add_run_options(add_command(app, "evaluate", "Loss and metrics of a model", kEvaluateExamples),
+                  line);
+  CLI::App* predict = add_command(app, "predict", "What a model makes of data", kPredictExamples);
+  add_run_options(predict, line);
+  predict->add_option("--output", line.output, "The file for them")->type_name("FILE.npy|.csv");
+  CLI::App* convert =
+      add_command(app, "convert", "A model from format to format", kConvertExamples);
+  convert->add_option("model", line.run_file, "The model file")->type_name("IN");
+  convert->add_option("output", line.output, "The file to write")->type_name("OUT");
   add_command(app, "doctor", "What this machine can do", kDoctorExamples);
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
     command->add_flag("--json", line.json, "Print one JSON object at the end, and nothing else");
@@ -185,7 +210,10 @@ Override setting_of(const std::string& word) {
   if (sign == std::string::npos || sign == 0) {
     throw Error("{}: what is it? A setting has the form path=value, such as fit.epochs=3", word);
   }
-  const std::string path = word.substr(0, sign);
+  std::string path = word.substr(0, sign);
+  // snug fit model.keras data=train.csv label=y
+  if (path == "data") path = "data.train";
+  if (path == "label" || path == "validation") path = "data." + path;
   if (path.find('.') == std::string::npos && path != "name") {
     throw Error("{}: a setting begins with its section: fit.{}", word, word);
   }
@@ -224,6 +252,7 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
                       .label = line.label,
                       .action = line.action,
                       .file = line.file,
+                      .output = line.output,
                       .runs = line.runs,
                       .json = line.json,
                       .dry_run = line.dry_run,
@@ -246,6 +275,11 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
   if (arguments.run_file.empty()) {
     throw Error("which run file? For example: snug {} run.yaml", arguments.command);
   }
+  if (arguments.output.empty() && arguments.command == "convert")
+    throw Error("to which file? For example: snug convert {} model.keras", arguments.run_file);
+  if (arguments.output.empty() && arguments.command == "predict")
+    throw Error("to which file? For example: snug predict {} --output predictions.npy",
+                arguments.run_file);
   for (const std::string& word : line.settings) arguments.settings.push_back(setting_of(word));
   add_override(arguments, "memory", line.memory);
   add_override(arguments, "epochs", line.epochs);

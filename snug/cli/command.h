@@ -13,9 +13,10 @@ namespace snug::cli {
 // A command line as it was understood.
 struct Arguments {
   std::string command;               // "fit", "plan", "check", ...
-  std::string run_file;              // Of check: the data file.
+  std::string run_file;              // Or a model file; of check: the data file.
   std::string against, label;        // Of check: a run file, or a column.
   std::string action, file;          // Of checkpoint: "show" or "verify", and the checkpoint.
+  std::string output;                // Of convert and predict.
   std::vector<Override> settings;    // fit.epochs=3, --epochs 3.
   std::vector<int64_t> batch_sizes;  // Of plan.
   Path runs = "runs";                // Where runs are kept.
@@ -35,6 +36,9 @@ int plan_command(const Arguments& arguments);
 int summary_command(const Arguments& arguments);
 int check_command(const Arguments& arguments);
 int checkpoint_command(const Arguments& arguments);
+int evaluate_command(const Arguments& arguments);
+int predict_command(const Arguments& arguments);
+int convert_command(const Arguments& arguments);
 int doctor_command(const Arguments& arguments);
 
 }  // namespace snug::cli

@@ -24,9 +24,9 @@ const YamlValue& file_of(const YamlValue& files, std::string_view key) {
   files.fail("{} has no {}; give {}", files.path, key, kForms);
 }
 
-SourcePtr open_npy(const RunFile& run, const YamlValue& files) {
-  data::NpyOptions options{.x = {run.path(file_of(files, "x"))},
-                           .y = {run.path(file_of(files, "y"))}};
+SourcePtr open_npy(const RunFile& run, const YamlValue& files, bool inputs_only) {
+  data::NpyOptions options{.x = {run.path(file_of(files, "x"))}, .y = {}};
+  if (!inputs_only) options.y = {run.path(file_of(files, "y"))};
   if (const YamlValue* weight = files.find("sample_weight")) {
     options.sample_weight = run.path(*weight);
   }
@@ -39,7 +39,8 @@ SourcePtr open_idx(const RunFile& run, const YamlValue& files, const Path& cache
                     .cache = cache});
 }
 
-SourcePtr open_arrays(const RunFile& run, const YamlValue& files, const Path& cache) {
+SourcePtr open_arrays(const RunFile& run, const YamlValue& files, const Path& cache,
+                      bool inputs_only) {
   files.expect_map(kForms);
   expect_keys(files, files.path == "data" ? std::span<const std::string_view>(kKeys) : kFiles,
               "setting of " + files.path);
@@ -49,14 +50,15 @@ SourcePtr open_arrays(const RunFile& run, const YamlValue& files, const Path& ca
   if (idx && files.find("sample_weight") != nullptr) {
     files.find("sample_weight")->fail("IDX files have no sample_weight; give class_weight in fit");
   }
-  return idx ? open_idx(run, files, cache) : open_npy(run, files);
+  return idx ? open_idx(run, files, cache) : open_npy(run, files, inputs_only);
 }
 
-SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cache) {
+SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cache,
+                     bool inputs_only) {
   try {
     return placed(files.where, [&] {
       return is_record_file(files) ? open_record_file(run, files, cache)
-                                   : open_arrays(run, files, cache);
+                                   : open_arrays(run, files, cache, inputs_only);
     });
   } catch (const FileError& error) {
     throw FileError("{}: {}", files.where, error.what());
@@ -75,7 +77,7 @@ void refuse_csv_settings(const YamlValue& data) {
 
 }  // namespace
 
-RunData open_data(const RunFile& run, const Path& cache) {
+RunData open_data(const RunFile& run, const Path& cache, bool inputs_only) {
   const YamlValue* data = run.section("data");
   if (data == nullptr) {
     throw PlacedError(run.file, fmt::format("there is no data; give data: {{train: {}}}", kForms));
@@ -91,9 +93,9 @@ RunData open_data(const RunFile& run, const Path& cache) {
     train->fail("the training files are given twice: under train and beside it; keep one");
   }
   if (!is_plain && train == nullptr) data->fail("data has no train; give train: {}", kForms);
-  RunData opened{.train = open_files(run, is_plain ? *data : *train, cache)};
+  RunData opened{.train = open_files(run, is_plain ? *data : *train, cache, inputs_only)};
   opened.bad_rows = read_bad_rows(run, *data, cache);
-  if (validation != nullptr) opened.validation = open_files(run, *validation, cache);
+  if (validation != nullptr) opened.validation = open_files(run, *validation, cache, inputs_only);
   return opened;
 }
 

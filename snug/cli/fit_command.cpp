@@ -11,6 +11,7 @@
 #include "snug/base/memory.h"
 #include "snug/cli/command.h"
 #include "snug/cli/run_directory.h"
+#include "snug/cli/run_models.h"
 #include "snug/cli/run_watch.h"
 #include "snug/cli/session.h"
 #include "snug/cli/versions.h"
@@ -77,8 +78,10 @@ void print_end(const Arguments& arguments, const RunDirectory& directory, const 
              logs_text(last));
   fmt::print("Memory: at most {} of the budget of {} (planned: {})\n", bytes("peak_resident_bytes"),
              bytes("budget_bytes"), bytes("planned_bytes"));
-  fmt::print("Kept:   {}/ with run.yaml, summary.json, history.csv, report.txt, checkpoints\n",
-             directory.path().string());
+  fmt::print(
+      "Kept:   {}/ with best.keras, last.keras, run.yaml, summary.json, history.csv, report.txt, "
+      "checkpoints\n",
+      directory.path().string());
   if (summary["exit"] != 0) {
     fmt::print("Next:   go on where it stopped:             snug fit {} --resume\n",
                arguments.run_file);
@@ -99,6 +102,8 @@ int fit_command(const Arguments& arguments) {
   choose_progress(session, arguments.json);
   const auto watch = std::make_shared<RunWatch>();
   session.fit.callbacks.push_back(watch);
+  const auto models = std::make_shared<RunModels>();
+  session.fit.callbacks.push_back(models);
   session.fit.interrupted = [] { return caught_signal() != 0; };
   const CheckpointOptions saving = session.fit.checkpoint;
   const auto place = [&](const RunDirectory& at) {
@@ -115,6 +120,7 @@ int fit_command(const Arguments& arguments) {
 
   const RunDirectory directory = directory_of(arguments, session);
   if (!arguments.resume) fit->set_checkpoint(place(directory));
+  models->save_to(directory.path());
   directory.write("run.yaml", resolved_text(session.run, session.fit, plan.budget_bytes));
   directory.write("report.txt", plan.text());
   if (!arguments.json) {

@@ -49,6 +49,9 @@ int run_command(const Arguments& arguments) {
   if (arguments.command == "check") return check_command(arguments);
   if (arguments.command == "summary") return summary_command(arguments);
   if (arguments.command == "checkpoint") return checkpoint_command(arguments);
+  if (arguments.command == "evaluate") return evaluate_command(arguments);
+  if (arguments.command == "predict") return predict_command(arguments);
+  if (arguments.command == "convert") return convert_command(arguments);
   return doctor_command(arguments);
 }
 

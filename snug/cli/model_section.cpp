@@ -18,7 +18,9 @@ constexpr std::string_view kLayerForms =
 const YamlValue& layers_of(const RunFile& run) {
   const YamlValue* model = run.section("model");
   if (model == nullptr) {
-    throw PlacedError(run.file, "there is no model; give a list of layers, such as - dense: 10");
+    throw PlacedError(run.file,
+                      "there is no model; give a list of layers, such as - dense: 10, or a file: "
+                      "model: model.keras");
   }
   if (!model->is_list() || model->list.empty()) model->refuse("a list of layers");
   return *model;
@@ -94,7 +96,13 @@ Sequential model_of(const RunFile& run, const Source* data) {
 
 }  // namespace
 
-Sequential make_model(const RunFile& run) { return model_of(run, nullptr); }
-Sequential make_model(const RunFile& run, const Source& data) { return model_of(run, &data); }
+Model make_model(const RunFile& run) {
+  if (run.has_model_file()) return load_model(run.path(*run.section("model")));
+  return model_of(run, nullptr);
+}
+Model make_model(const RunFile& run, const Source& data) {
+  if (run.has_model_file()) return load_model(run.path(*run.section("model")));
+  return model_of(run, &data);
+}
 
 }  // namespace snug::cli

@@ -31,6 +31,18 @@ void check_name(const RunFile& run) {
                                           run.name));
 }
 
+bool is_model_file(const std::string& file) {
+  return file.ends_with(".keras") || file.ends_with(".h5") || file.ends_with(".hdf5");
+}
+
+// What a run file would say that has this model and nothing else.
+YamlValue tree_of_model(const std::string& file) {
+  YamlValue tree{.kind = YamlValue::Kind::map, .where = file};
+  tree.at("model", file).set_text(std::filesystem::absolute(file).string());
+  tree.at("fit", file).kind = YamlValue::Kind::map;
+  return tree;
+}
+
 // Of an .npz or TFRecord file only the file is a path; the others are names inside it.
 void make_absolute(const RunFile& run, YamlValue& value) {
   if (value.is_map() && is_record_file(value)) {
@@ -55,6 +67,11 @@ bool names_files(const YamlValue& data, std::string_view key) {
 
 }  // namespace
 
+bool RunFile::has_model_file() const {
+  const YamlValue* model = section("model");
+  return model != nullptr && model->is_scalar();
+}
+
 Path RunFile::path(const YamlValue& value) const {
   const Path path = value.as_text();
   return (path.is_absolute() ? path : Path(file).parent_path() / path).lexically_normal();
@@ -62,7 +79,7 @@ Path RunFile::path(const YamlValue& value) const {
 
 RunFile read_run_file(const std::string& file, const std::vector<Override>& settings) {
   RunFile run{.file = file, .name = Path(file).stem().string(), .tree = {}};
-  run.tree = parse_yaml(text_of(file), file);
+  run.tree = is_model_file(file) ? tree_of_model(file) : parse_yaml(text_of(file), file);
   if (run.tree.is_null()) run.tree.fail("it is empty; it needs the sections data, model and fit");
   run.tree.expect_map("a map with the sections data, model and fit");
   for (const Override& setting : settings) override_value(run.tree, setting);
@@ -87,6 +104,7 @@ std::string resolved_text(const RunFile& run, const FitOptions& options, int64_t
       if (names_files(*data, item.key)) make_absolute(run, item.value);
     }
   }
+  if (run.has_model_file()) make_absolute(run, *tree.find("model"));
   YamlValue& fit = tree.at("fit", run.file);
   const auto set = [&](std::string_view key, const std::string& value) {
     fit.at(key, run.file).set_text(value);

@@ -22,11 +22,14 @@ struct RunFile {
 
   // A section of the tree (data, model, fit); null where there is none.
   const YamlValue* section(std::string_view name) const { return tree.find(name); }
+  // Whether the section model names a file of Keras's.
+  bool has_model_file() const;
   // A path in the file, which is relative to the file's own folder.
   Path path(const YamlValue& value) const;
 };
 
-// With the settings of the command line put in.
+// With the settings of the command line put in. A model file (.keras, .h5) stands for a run file
+// with nothing but that model.
 RunFile read_run_file(const std::string& file, const std::vector<Override>& settings);
 
 struct RunData {
@@ -37,8 +40,9 @@ struct RunData {
   int64_t left_out = 0;            // Bad rows that were left out.
 };
 // Rows of compressed files are inflated into the folder `cache`, once, and rows of text files are
-// packed there. Rejected rows are written to a file there.
-RunData open_data(const RunFile& run, const Path& cache);
+// packed there. Rejected rows are written to a file there. With `inputs_only`, files of targets may
+// be missing.
+RunData open_data(const RunFile& run, const Path& cache, bool inputs_only = false);
 // The same for CSV files, whose settings stand in the section.
 bool is_csv(const YamlValue& files);
 RunData open_csv(const RunFile& run, const YamlValue& data, const Path& cache);
@@ -50,9 +54,10 @@ BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Pat
 // The choices of columns in the run file's own words, for the resolved file.
 void set_columns(RunFile& run, const Columns& columns);
 
-// The layers as a Sequential, with the input that the first of them or else the data says.
-Sequential make_model(const RunFile& run);
-Sequential make_model(const RunFile& run, const Source& data);
+// The layers as a Sequential, with the input that the first of them or else the data says; or the
+// model of a file, with its weights and as it was compiled.
+Model make_model(const RunFile& run);
+Model make_model(const RunFile& run, const Source& data);
 
 // What `fit` says, for compile and for fit. The validation data is not set.
 CompileOptions compile_options(const RunFile& run);

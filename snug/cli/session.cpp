@@ -96,6 +96,16 @@ void split_rows(Session& session) {
   session.fit.validation_split = 0;
 }
 
+// A model from a file goes on as it was compiled, unless the run says otherwise.
+bool keeps_compilation(const Session& session) {
+  if (!session.model.is_compiled()) return false;
+  const YamlValue* fit = session.run.section("fit");
+  for (const char* key : {"loss", "optimizer", "metrics", "weighted_metrics"}) {
+    if (fit->find(key) != nullptr) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<FitRun> make_fit(Session& session) {
@@ -110,10 +120,9 @@ FitPlan plan_of(Session& session) {
 Session open_session(const Arguments& arguments) {
   RunFile run = read_run_file(arguments.run_file, arguments.settings);
   FitOptions fit = fit_options(run);
-  CompileOptions compile = compile_options(run);
   RunData data = open_data(run, arguments.cache());
   if (data.columns) set_columns(run, *data.columns);
-  Sequential model = make_model(run, *data.train);
+  Model model = make_model(run, *data.train);
   Session session{.run = std::move(run),
                   .fit = std::move(fit),
                   .data = data.train,
@@ -122,7 +131,7 @@ Session open_session(const Arguments& arguments) {
                   .rejected = data.bad_rows.rejected};
   placed(session.run.file, [&] { fit_network_to(session.model.network(), *session.data); });
   placed(place_of(session.run, "loss"), [&] {
-    session.model.compile(std::move(compile));
+    if (!keeps_compilation(session)) session.model.compile(compile_options(session.run));
     check_targets(session);
   });
   check_rows(session, data);

@@ -13,7 +13,7 @@ struct Session {
   RunFile run;
   FitOptions fit;  // With the validation data.
   SourcePtr data;
-  Sequential model;                // Compiled.
+  Model model;                     // Compiled.
   std::optional<Columns> columns;  // Of CSV files.
   Path rejected;                   // Bad rows that were put in quarantine; may not exist.
   int64_t left_out = 0;            // Bad rows that are not trained on.

@@ -15,7 +15,7 @@ int64_t count_of(const Variables& variables) {
   return count;
 }
 
-Json json_of(const Sequential& model) {
+Json json_of(const Model& model) {
   Json layers = Json::array();
   for (const LayerCall& call : model.network().calls()) {
     layers.push_back({{"name", call.layer->name},
@@ -31,16 +31,16 @@ Json json_of(const Sequential& model) {
 }
 
 // A model that begins with its input needs no data.
-Sequential model_of(const Arguments& arguments) {
+Model model_of(const Arguments& arguments) {
   const RunFile run = read_run_file(arguments.run_file, arguments.settings);
-  if (run.section("data") == nullptr) return make_model(run);
+  if (run.section("data") == nullptr || run.has_model_file()) return make_model(run);
   return make_model(run, *open_data(run, arguments.cache()).train);
 }
 
 }  // namespace
 
 int summary_command(const Arguments& arguments) {
-  const Sequential model = model_of(arguments);
+  const Model model = model_of(arguments);
   if (arguments.json) {
     fmt::print("{}\n", json_of(model).dump());
   } else {

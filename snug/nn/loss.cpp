@@ -49,8 +49,8 @@ Value mask_of(Value of_predictions, Value of_losses) {
 
 }  // namespace
 
-Loss::Loss(const char* name) : definition_(loss_by_word(name)) {}
-Loss::Loss(const std::string& name) : definition_(loss_by_word(name)) {}
+Loss::Loss(const char* name) : Loss(std::string(name)) {}
+Loss::Loss(const std::string& name) : definition_(loss_by_word(name)), word_(name) {}
 
 Loss make_loss(std::string_view name) { return Loss(loss_by_word(name)); }
 

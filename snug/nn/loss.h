@@ -57,6 +57,8 @@ class Loss {
 
   const LossPtr& definition() const { return definition_; }
   LossDefinition* operator->() const { return definition_.get(); }
+  // The word that it was made from, as Keras's files keep it; empty for an object.
+  const std::string& word() const { return word_; }
 
   // Inside a trace: the reduced loss.
   Value operator()(Value targets, Value predictions, Value weights = {}) const {
@@ -66,6 +68,7 @@ class Loss {
  private:
   static Tracer& current();
   LossPtr definition_;
+  std::string word_;
 };
 
 struct CrossentropyOptions {

@@ -71,7 +71,7 @@ std::vector<double> MetricDefinition::sums() const {
 
 Metric::Metric(const char* name) : Metric(std::string(name)) {}
 
-Metric::Metric(const std::string& name) : name_(name) {
+Metric::Metric(const std::string& name) : name_(name), is_word_(true) {
   if (is_accuracy(name)) return;
   definition_ = metric_by_word(name);
   definition_->name = name;

@@ -76,12 +76,14 @@ class Metric {
   const MetricPtr& definition() const { return definition_; }
   MetricDefinition* operator->() const { return definition_.get(); }
   const std::string& name() const { return name_; }
+  bool is_word() const { return is_word_; }  // Made from a word, as Keras's files keep it.
   // A metric of its own for one output: a fresh copy, "accuracy" resolved.
   MetricPtr resolve(const Type& predictions, const Shape& target_row) const;
 
  private:
   MetricPtr definition_;
   std::string name_;
+  bool is_word_ = false;
 };
 
 }  // namespace snug

@@ -42,6 +42,8 @@ std::shared_ptr<Network> Network::functional(const Symbols& inputs, const Symbol
   if (inputs.empty() || outputs.empty())
     throw Error("Model: it needs at least one input and one output");
   network->define(inputs, outputs);
+  network->input_ends.is_list = inputs.size() > 1;
+  network->output_ends.is_list = outputs.size() > 1;
   return network;
 }
 

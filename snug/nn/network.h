@@ -41,6 +41,13 @@ struct LayerCall {
   Types out;
 };
 
+// How a model's inputs or outputs were given: one symbol, a list, or a map by these keys, whose
+// order is that of the symbols.
+struct NetworkEnds {
+  bool is_list = false;
+  std::vector<std::string> keys;
+};
+
 class Network : public LayerDefinition {
  public:
   // A functional network. Throws Error when an output does not depend on the inputs alone, naming
@@ -75,6 +82,9 @@ class Network : public LayerDefinition {
   // Of each output: the name of the layer that gives it, as Keras names its logs.
   std::vector<std::string> output_names() const;
   std::vector<std::string> input_names() const;
+
+  // For files: Keras hands results out in the same form.
+  NetworkEnds input_ends, output_ends;
 
   // Adds a layer to the end of a sequential network, before it is built or after.
   void add(const Layer& layer);

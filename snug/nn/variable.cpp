@@ -35,7 +35,10 @@ size_t state_bytes(const Variables& variables) {
   return bytes;
 }
 
-void allocate(const Variables& variables, uint64_t seed) {
+namespace {
+
+template <typename Fill>
+void allocate_with(const Variables& variables, const Fill& fill) {
   const auto block = std::make_shared<Arena>(allocation_bytes(variables));
   // Zeros too: what the first update writes must not be the first to need a page.
   block->touch();
@@ -44,9 +47,21 @@ void allocate(const Variables& variables, uint64_t seed) {
     if (variable->has_values()) continue;
     variable->place(block, offset);
     offset += aligned(variable->type().bytes());
-    if (variable->spec().initializer)
-      variable->spec().initializer->fill(variable->tensor(), seed, variable->path());
+    fill(*variable);
   }
+}
+
+}  // namespace
+
+void allocate(const Variables& variables, uint64_t seed) {
+  allocate_with(variables, [&](const Variable& variable) {
+    if (variable.spec().initializer)
+      variable.spec().initializer->fill(variable.tensor(), seed, variable.path());
+  });
+}
+
+void allocate_unfilled(const Variables& variables) {
+  allocate_with(variables, [](const Variable&) {});
 }
 
 }  // namespace snug

@@ -49,6 +49,8 @@ using Variables = std::vector<VariablePtr>;
 // Gives every variable that has no values its place in one new block, in order, and its first
 // values. Every page is resident afterwards.
 void allocate(const Variables& variables, uint64_t seed);
+// The same without first values: for what is read from a file right after.
+void allocate_unfilled(const Variables& variables);
 // The bytes that such a block takes, places aligned.
 size_t allocation_bytes(const Variables& variables);
 // The same for all of them, whether they have values or not.

@@ -16,6 +16,12 @@ std::shared_ptr<CallbackDefinition> make_csv_logger(const Path& filename,
 std::shared_ptr<CallbackDefinition> make_backup_and_restore(const Path& backup_dir,
                                                             const BackupAndRestoreOptions& options,
                                                             FileSystem& files);
+std::shared_ptr<CallbackDefinition> make_model_checkpoint(const std::string& filepath,
+                                                          const ModelCheckpointOptions& options,
+                                                          FileSystem& files);
+std::shared_ptr<CallbackDefinition> make_tensor_board(const std::string& log_dir,
+                                                      const TensorBoardOptions& options,
+                                                      FileSystem& files);
 std::shared_ptr<CallbackDefinition> make_terminate_on_nan(const TerminateOnNaNOptions& options);
 
 }  // namespace snug

@@ -19,7 +19,9 @@ constexpr Entry kCallbacks[] = {
     {"BackupAndRestore", [] { return make_backup_and_restore("", {}, real_files()); }},
     {"CSVLogger", [] { return make_csv_logger("", {}, real_files()); }},
     {"EarlyStopping", [] { return make_early_stopping({}); }},
+    {"ModelCheckpoint", [] { return make_model_checkpoint("", {}, real_files()); }},
     {"ReduceLROnPlateau", [] { return make_reduce_lr_on_plateau({}); }},
+    {"TensorBoard", [] { return make_tensor_board("logs", {}, real_files()); }},
     {"TerminateOnNaN", [] { return make_terminate_on_nan({}); }},
 };
 

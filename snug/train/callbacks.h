@@ -75,6 +75,32 @@ struct BackupAndRestoreOptions {
 CallbackPtr BackupAndRestore(const Path& backup_dir, const BackupAndRestoreOptions& options = {},
                              FileSystem& files = real_files());
 
+// Saves the model after every epoch, or after every `save_freq` batches. In `filepath`, {epoch:02d}
+// and names of the logs ({val_loss:.2f}) stand for their values; epochs count from 1.
+struct ModelCheckpointOptions {
+  std::string monitor = "val_loss";
+  int64_t verbose = 0;
+  bool save_best_only = false;     // Only when the monitored value has improved.
+  bool save_weights_only = false;  // To .weights.h5; otherwise the whole model, to .keras or .h5.
+  std::string mode = "auto";
+  std::optional<int64_t> save_freq;               // Batches; absent: every epoch.
+  std::optional<double> initial_value_threshold;  // Only what is better than this is saved.
+};
+CallbackPtr ModelCheckpoint(const std::string& filepath, const ModelCheckpointOptions& options = {},
+                            FileSystem& files = real_files());
+
+// Writes event files for TensorBoard: Keras's scalars (epoch_loss, evaluation_loss_vs_iterations,
+// ...) to log_dir/train and log_dir/validation, and beside them the time of a step and the resident
+// memory.
+struct TensorBoardOptions {
+  int64_t histogram_freq = 0;  // Every so many epochs a histogram of each weight; 0: none.
+  bool write_graph = true;     // The model, for the graph page.
+  bool write_steps_per_second = false;
+  std::optional<int64_t> update_freq;  // Every so many batches batch_loss, ...; absent: none.
+};
+CallbackPtr TensorBoard(const std::string& log_dir = "logs", const TensorBoardOptions& options = {},
+                        FileSystem& files = real_files());
+
 // Calls functions; those not given are not called.
 struct LambdaCallbackOptions {
   std::function<void(int epoch)> on_epoch_begin;

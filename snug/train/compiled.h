@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "snug/nn/compile.h"
 #include "snug/nn/network.h"
-#include "snug/train/compile.h"
 #include "snug/train/optimizer_state.h"
 
 namespace snug {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "snug/nn/compile.h"
 #include "snug/nn/network.h"
-#include "snug/train/compile.h"
 
 namespace snug {
 

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "snug/base/bytes.h"
+#include "snug/base/file.h"
 #include "snug/data/source.h"
+#include "snug/nn/compile.h"
 #include "snug/nn/network.h"
 #include "snug/train/callback.h"
 #include "snug/train/checkpoint_options.h"
-#include "snug/train/compile.h"
 #include "snug/train/compiled.h"
 #include "snug/train/fit_plan.h"
 #include "snug/train/guard_options.h"
@@ -72,6 +73,11 @@ struct PlanOptions {
       target_rows;  // Of each output; empty: as the predictions (labels for the sparse losses).
 };
 
+struct LoadWeightsOptions {
+  bool by_name = false;        // Layers by their names, not by their order; others keep theirs.
+  bool skip_mismatch = false;  // Layers that do not fit keep their weights, with a warning.
+};
+
 // Receives predictions batch by batch: rows [first, first + tensor rows) of one output.
 using PredictionSink = std::function<void(int output, int64_t first, const Tensor& rows)>;
 
@@ -80,6 +86,7 @@ class Model {
   Model(const Symbols& inputs, const Symbols& outputs, const std::string& name = "");
   Model(const Symbol& input, const Symbol& output, const std::string& name = "")
       : Model(Symbols{input}, Symbols{output}, name) {}
+  explicit Model(std::shared_ptr<Network> network);
   virtual ~Model();
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
@@ -127,20 +134,38 @@ class Model {
   std::vector<std::vector<float>> get_weights();
   void set_weights(const std::vector<std::vector<float>>& values);
 
+  // To a file that Keras reads, with the optimizer's state where the model is compiled: .keras, or
+  // .h5 for the older format. Written beside its place and put there whole; throws FileError.
+  void save(const Path& path, FileSystem& files = real_files());
+  // What saving takes beside the weights: buffers, and the description of each layer.
+  size_t bytes_to_save() const;
+  // Weights and the optimizer's state alone, to .weights.h5.
+  void save_weights(const Path& path, FileSystem& files = real_files());
+  // From .weights.h5, .weights.json (shards), .keras or .h5. Throws Error that names the layer and
+  // both shapes where they do not fit; then nothing has changed.
+  void load_weights(const Path& path, const LoadWeightsOptions& options = {},
+                    FileSystem& files = real_files());
+
   // Keras's table. `width` columns.
   std::string summary(int width = 76) const;
 
   // Set by a callback or by on_train_batch_end: fit ends after this epoch or batch.
   bool stop_training = false;
 
- protected:
-  explicit Model(std::shared_ptr<Network> network);
-
  private:
   friend class FitRun;
   std::shared_ptr<Network> network_;
   std::unique_ptr<Compiled> compiled_;
 };
+
+// A model from a file of Keras's, .keras or .h5: with its weights and, unless `compile` is false,
+// as it was compiled, with the optimizer's state. Nothing in the file is ever run. Throws Error
+// that names the layer and its class for what Snug lacks, FileError for what is damaged.
+struct LoadModelOptions {
+  bool compile = true;
+};
+Model load_model(const Path& path, const LoadModelOptions& options = {},
+                 FileSystem& files = real_files());
 
 class Sequential : public Model {
  public:

@@ -25,6 +25,7 @@ struct OptimizerState::Inside {
   Variables trained;
   std::vector<Slot> roles;
   Variables slots;
+  bool from_file = false;
 };
 
 OptimizerState::OptimizerState(Optimizer optimizer)
@@ -35,6 +36,31 @@ OptimizerState::OptimizerState(Optimizer optimizer)
 const Optimizer& OptimizerState::optimizer() const { return inside_->optimizer; }
 const Variables& OptimizerState::slots() const { return inside_->slots; }
 const Variables& OptimizerState::variables() const { return inside_->trained; }
+const std::vector<Slot>& OptimizerState::roles() const { return inside_->roles; }
+
+void OptimizerState::prepare(const Variables& variables) const {
+  SNUG_CHECK(inside_->slots.empty(), "the slots are there already");
+  std::vector<TrainedWeight> weights;
+  for (const VariablePtr& variable : variables)
+    weights.push_back({variable->path(), variable->type()});
+  inside_->trained = variables;
+  inside_->roles = optimizer()->slots(weights);
+  for (const Slot& slot : inside_->roles) inside_->slots.push_back(make_slot(slot));
+  inside_->from_file = true;
+}
+
+// A table whose state comes from a file may have been touched in any row.
+void OptimizerState::add_untold(const std::vector<Slot>& wanted) const {
+  if (!std::exchange(inside_->from_file, false)) return;
+  for (size_t i = inside_->slots.size(); i < wanted.size(); ++i) {
+    if (wanted[i].role != Slot::Role::touched) return;
+    const VariablePtr touched = make_slot(wanted[i]);
+    allocate_unfilled({touched});
+    std::ranges::fill(touched->tensor().as<uint8_t>(), uint8_t{1});
+    inside_->roles.push_back(wanted[i]);
+    inside_->slots.push_back(touched);
+  }
+}
 
 int64_t OptimizerState::iterations() const {
   const Variables& slots = inside_->slots;
@@ -71,6 +97,7 @@ void OptimizerState::apply_gradients(const Values& gradients, const Variables& v
     inside_->roles = nodes.slots;
     for (const Slot& slot : nodes.slots) inside_->slots.push_back(make_slot(slot));
   }
+  add_untold(nodes.slots);
   if (nodes.slots.size() != inside_->slots.size()) {
     throw Error(
         "{}: this step gives a table a dense gradient, and the step before gave it gradients of "

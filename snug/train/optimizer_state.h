@@ -29,6 +29,11 @@ class OptimizerState {
   const Variables& variables() const;  // That it updates; empty before the first call.
   // In Keras's order, empty before the first apply_gradients.
   const Variables& slots() const;
+  // What each slot is for, in the same order.
+  const std::vector<Slot>& roles() const;
+  // The slots for these variables as a file has them, before the first apply_gradients adds what
+  // files do not have.
+  void prepare(const Variables& variables) const;
 
   // Puts the averages of use_ema in the place of the weights, as Keras does at the end of fit.
   void finalize() const;
@@ -36,6 +41,8 @@ class OptimizerState {
   friend bool operator==(const OptimizerState&, const OptimizerState&) = default;
 
  private:
+  void add_untold(const std::vector<Slot>& wanted) const;
+
   struct Inside;
   std::shared_ptr<Inside> inside_;
 };

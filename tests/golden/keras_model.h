@@ -2,14 +2,16 @@
 #pragma once
 
 #include "keras_config.h"
+#include "snug/interop/compile_config.h"
+#include "snug/interop/network_config.h"
 #include "snug/train/model.h"
 
 namespace snug::testing {
 
-// A Sequential or Functional model, with its names. Throws Error for a layer that Snug lacks.
-Model model_of(const Json& model);
+inline Model model_of(const Json& model) { return Model(read_network(sorted(model))); }
 
-// Losses, metrics and optimizer for the model's outputs. Throws Error for what Snug lacks.
-CompileOptions compile_options_of(const Json& compile_config, const Model& model);
+inline CompileOptions compile_options_of(const Json& compile_config, const Model& model) {
+  return read_compile(sorted(compile_config), model.network()).value();
+}
 
 }  // namespace snug::testing

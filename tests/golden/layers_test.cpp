@@ -75,13 +75,11 @@ class LayerCase {
   Layer make() const {
     Layer layer = find_layer(described_.at("layer").at("class_name").get<std::string>()).make();
     const Json& config = described_.at("config");
-    KerasConfigReader reader(config);
-    layer->settings(reader);
+    std::vector<std::string> names = read_settings(*layer.definition(), config);
     std::vector<std::string> keys;
     for (const auto& [key, value] : config.items()) {
       if (!kNewKeys.contains(key)) keys.push_back(key);
     }
-    std::vector<std::string> names = reader.names();
     // Keras writes it for Dense only where it is set.
     if (!config.contains("activity_regularizer")) std::erase(names, "activity_regularizer");
     EXPECT_EQ(names, keys);
@@ -157,8 +155,7 @@ class LayerCase {
 void check_three_steps(const Json& described) {
   const Npz npz(golden_path(described.at("file").get<std::string>()));
   Layer layer = find_layer("BatchNormalization").make();
-  KerasConfigReader reader(described.at("layer").at("kwargs"));
-  layer->settings(reader);
+  read_settings(*layer.definition(), described.at("layer").at("kwargs"));
   const Types types = {npz["x0"].type};
   LayerRun training(layer, types, {.training = true, .gradients = false});
   training.prepare();

@@ -41,8 +41,7 @@ class LossCase {
         tag_(reduction + (weighted ? "/weighted" : "")),
         tracer_(graph_, /*training=*/true) {
     loss_ = default_loss(described.at("class_name").get<std::string>());
-    KerasConfigReader reader(described.at("kwargs"));
-    loss_->settings(reader);
+    read_settings(*loss_, described.at("kwargs"));
     targets_ = input("y_true");
     predictions_ = input("y_pred");
     if (weighted) weights_ = input("sample_weight");

@@ -28,8 +28,7 @@ class MetricCase {
         weighted_(weighted),
         tracer_(graph_, /*training=*/true) {
     metric_ = default_metric(described.at("class_name").get<std::string>());
-    KerasConfigReader reader(described.at("kwargs"));
-    metric_->settings(reader);
+    read_settings(*metric_, described.at("kwargs"));
     add_nodes();
     allocate(metric_->state(), 1);
     metric_->reset();

@@ -1,0 +1,21 @@
+#include "snug/cli/run_models.h"
+
+#include <cmath>
+
+#include "snug/train/model.h"
+
+namespace snug::cli {
+
+size_t RunModels::held_bytes(const Model& model) const { return model.bytes_to_save(); }
+
+void RunModels::on_epoch_end(int, Logs& logs) {
+  const auto found = logs.find(params().validates ? "val_loss" : "loss");
+  // An epoch that did not validate says nothing about which is best; a NaN is never the best.
+  if (found == logs.end() || !(found->second < best_.value_or(INFINITY))) return;
+  model().save(folder_ / "best.keras");
+  best_ = found->second;
+}
+
+void RunModels::on_train_end(const Logs&) { model().save(folder_ / "last.keras"); }
+
+}  // namespace snug::cli

@@ -1,0 +1,27 @@
+// The models that a run leaves: best.keras and last.keras.
+#pragma once
+
+#include <optional>
+
+#include "snug/base/file.h"
+#include "snug/train/callback.h"
+
+namespace snug::cli {
+
+// Saves the model after every epoch that has the lowest loss so far, of validation where there is
+// one, and when training ends.
+class RunModels final : public Callback {
+ public:
+  // The folder, which is made only when the run has been planned.
+  void save_to(const Path& folder) { folder_ = folder; }
+
+  size_t held_bytes(const Model& model) const override;
+  void on_epoch_end(int epoch, Logs& logs) override;
+  void on_train_end(const Logs& logs) override;
+
+ private:
+  Path folder_;
+  std::optional<double> best_;
+};
+
+}  // namespace snug::cli

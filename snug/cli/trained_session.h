@@ -1,0 +1,23 @@
+// What evaluate and predict have in common: a trained model and data for it.
+#pragma once
+
+#include "snug/cli/command.h"
+#include "snug/cli/run_file.h"
+
+namespace snug::cli {
+
+struct TrainedSession {
+  RunFile run;
+  std::string model_file;
+  Model model;
+  SourcePtr data;
+  EvaluateOptions options;
+};
+
+enum class DataNeed { targets, inputs };
+
+// The model of a file, or the best one of the newest run of a run file; the validation data of the
+// run file, or else its training data. Throws Error where there is none.
+TrainedSession open_trained(const Arguments& arguments, DataNeed need);
+
+}  // namespace snug::cli

@@ -1,0 +1,184 @@
+#include "snug/interop/event_file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "snug/base/error.h"
+
+namespace snug {
+namespace {
+
+constexpr auto kChecksums = [] {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? 0x82f63b78u : 0u);
+    table[i] = value;
+  }
+  return table;
+}();
+
+template <typename T>
+std::string bytes_of(T value) {
+  return {reinterpret_cast<const char*>(&value), sizeof(T)};
+}
+
+// A protobuf message: fields in the order in which they are put.
+class Message {
+ public:
+  Message& number(int field, uint64_t value) {
+    varint(static_cast<uint64_t>(field) << 3);
+    varint(value);
+    return *this;
+  }
+  Message& real(int field, double value) {
+    varint(static_cast<uint64_t>(field) << 3 | 1);
+    text_ += bytes_of(value);
+    return *this;
+  }
+  Message& bytes(int field, std::string_view value) {
+    varint(static_cast<uint64_t>(field) << 3 | 2);
+    varint(value.size());
+    text_ += value;
+    return *this;
+  }
+  Message& message(int field, const Message& value) { return bytes(field, value.text_); }
+  const std::string& text() const { return text_; }
+
+ private:
+  void varint(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) text_ += static_cast<char>(value | 0x80);
+    text_ += static_cast<char>(value);
+  }
+  std::string text_;
+};
+
+constexpr int kFloat = 1, kDouble = 2, kString = 7;  // Of TensorProto.
+
+Message metadata(std::string_view plugin, int data_class, std::string_view content = {}) {
+  Message data;
+  data.bytes(1, plugin);
+  if (!content.empty()) data.bytes(2, content);
+  Message metadata;
+  metadata.message(1, data);
+  if (data_class != 0) metadata.number(4, static_cast<uint64_t>(data_class));
+  return metadata;
+}
+
+std::string summary_event(double wall_time, int64_t step, std::string_view tag,
+                          const Message& metadata, const Message& tensor) {
+  Message value, summary, event;
+  value.bytes(1, tag).message(9, metadata).message(8, tensor);
+  summary.message(1, value);
+  event.real(1, wall_time);
+  if (step != 0) event.number(2, static_cast<uint64_t>(step));
+  return event.message(5, summary).text();
+}
+
+// Rows of (left, right, count).
+std::vector<double> buckets(std::span<const float> values) {
+  constexpr int kBuckets = 30;
+  double least = INFINITY, largest = -INFINITY, count = 0;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    least = std::min<double>(least, value);
+    largest = std::max<double>(largest, value);
+    count += 1;
+  }
+  if (count == 0) return {};
+  if (least == largest) return {least - 0.5, least + 0.5, count};
+  std::vector<double> rows;
+  const double width = (largest - least) / kBuckets;
+  for (int i = 0; i < kBuckets; ++i) {
+    const double right = i + 1 == kBuckets ? largest : least + (i + 1) * width;
+    rows.insert(rows.end(), {least + i * width, right, 0});
+  }
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    const auto bucket = static_cast<size_t>((value - least) / width);
+    rows[3 * std::min<size_t>(bucket, kBuckets - 1) + 2] += 1;
+  }
+  return rows;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  std::string text = name.data();
+  std::ranges::replace(text, '/', '_');
+  return text.empty() ? "host" : text;
+}
+
+}  // namespace
+
+uint32_t masked_checksum(std::string_view data) {
+  uint32_t value = ~0u;
+  for (const char c : data)
+    value = value >> 8 ^ kChecksums[(value ^ static_cast<uint8_t>(c)) & 0xff];
+  value = ~value;
+  return (value >> 15 | value << 17) + 0xa282ead8u;
+}
+
+std::string tf_record(std::string_view data) {
+  const std::string length = bytes_of<uint64_t>(data.size());
+  std::string record = length + bytes_of(masked_checksum(length));
+  record += data;
+  return record + bytes_of(masked_checksum(data));
+}
+
+std::string version_event(double wall_time) {
+  return Message().real(1, wall_time).bytes(3, "brain.Event:2").text();
+}
+
+std::string scalar_event(double wall_time, int64_t step, std::string_view tag, float value) {
+  Message tensor;
+  tensor.number(1, kFloat).message(2, Message()).bytes(5, bytes_of(value));
+  return summary_event(wall_time, step, tag, metadata("scalars", 1), tensor);
+}
+
+std::string histogram_event(double wall_time, int64_t step, std::string_view tag,
+                            std::span<const float> values) {
+  const std::vector<double> rows = buckets(values);
+  Message shape, tensor;
+  shape.message(2, Message().number(1, rows.size() / 3)).message(2, Message().number(1, 3));
+  tensor.number(1, kDouble)
+      .message(2, shape)
+      .bytes(4, {reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(double)});
+  return summary_event(wall_time, step, tag, metadata("histograms", 2), tensor);
+}
+
+std::string model_event(double wall_time, std::string_view json) {
+  Message tensor;
+  tensor.number(1, kString).message(2, Message()).bytes(8, json);
+  return summary_event(wall_time, 0, "keras", metadata("graph_keras_model", 0, "1"), tensor);
+}
+
+EventFile::EventFile(const Path& folder, FileSystem& files) {
+  static std::atomic<int> count = 0;  // Two files of one process and second differ in this.
+  files.create_directories(folder);
+  const double now = wall_time();
+  file_ =
+      files.open(folder / fmt::format("events.out.tfevents.{}.{}.{}.{}.v2",
+                                      static_cast<int64_t>(now), host_name(), ::getpid(), count++),
+                 OpenMode::append);
+  add(version_event(now));
+  flush();
+}
+
+void EventFile::flush() {
+  file_->append(std::as_bytes(std::span(pending_)));
+  pending_.clear();
+}
+
+double wall_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace snug

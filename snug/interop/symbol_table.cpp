@@ -1,0 +1,91 @@
+#include "snug/interop/symbol_table.h"
+
+#include "snug/base/error.h"
+#include "snug/interop/config_reader.h"
+#include "snug/nn/operators.h"
+
+namespace snug {
+namespace {
+
+// {"class_name": "__keras_tensor__", "config": {"keras_history": [...]}}, or Keras 2's
+// ["dense", 0, 0, {}]; null for anything else.
+const Json* history_of(const Json& argument) {
+  if (argument.is_array()) {
+    if (argument.size() > 3 && !argument[3].empty())
+      throw Error("a call gives {}, which Snug's layers do not take", shown(argument[3]));
+    return &argument;
+  }
+  if (text_at(argument, "class_name") != "__keras_tensor__") return nullptr;
+  const auto config = argument.find("config");
+  if (config == argument.end() || !config->is_object()) return nullptr;
+  const auto history = config->find("keras_history");
+  return history == config->end() ? nullptr : &*history;
+}
+
+}  // namespace
+
+void SymbolTable::add(const std::string& layer, Symbols outputs) {
+  calls_[layer].push_back(std::move(outputs));
+}
+
+int SymbolTable::calls_of(const std::string& layer) const {
+  const auto found = calls_.find(layer);
+  return found == calls_.end() ? 0 : static_cast<int>(found->second.size());
+}
+
+const Symbol* SymbolTable::find(const Json& history) const {
+  const bool sound = history.is_array() && history.size() >= 3 && history[0].is_string() &&
+                     history[1].is_number_unsigned() && history[2].is_number_unsigned();
+  if (!sound) throw Error("{} names no tensor; the file is damaged", shown(history));
+  const auto layer = calls_.find(history[0].get<std::string>());
+  if (layer == calls_.end()) return nullptr;
+  const auto call = history[1].get<uint64_t>(), output = history[2].get<uint64_t>();
+  if (call >= layer->second.size() || output >= layer->second[call].size()) return nullptr;
+  return &layer->second[call][output];
+}
+
+bool SymbolTable::has_all(const std::vector<const Json*>& arguments) const {
+  for (const Json* argument : arguments) {
+    const Json* history = history_of(*argument);
+    if (history != nullptr && find(*history) == nullptr) return false;
+  }
+  return true;
+}
+
+Symbols SymbolTable::symbols(const std::vector<const Json*>& arguments, bool numbers) const {
+  Symbols found;
+  for (const Json* argument : arguments) {
+    if (const Json* history = history_of(*argument)) {
+      found.push_back(symbol(*history));
+    } else if (!numbers || !argument->is_number()) {
+      throw Error("a call gives {}, which Snug's layers do not take", shown(*argument));
+    }
+  }
+  return found;
+}
+
+Symbol SymbolTable::symbol(const Json& history) const {
+  const Symbol* found = find(history);
+  if (found == nullptr) throw Error("{} names no tensor; the file is damaged", shown(history));
+  return *found;
+}
+
+Layer SymbolTable::operation(const Json& layer, const std::vector<const Json*>& arguments) {
+  const KerasObject object = keras_object(layer, "an operation");
+  std::optional<double> number;
+  bool first = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i]->is_number()) continue;
+    if (number) throw Error("it has two numbers and no tensor; the file is damaged");
+    number = arguments[i]->get<double>();
+    first = i == 0;
+  }
+  return make_layer<Operation>(object.class_name, number, first);
+}
+
+Symbol symbol_of(const Type& type, LayerPtr input) {
+  SymbolNode node{.layer = std::move(input), .in = {}, .out = {type}};
+  return {std::make_shared<SymbolNode>(std::move(node)), 0};
+}
+
+}  // namespace snug

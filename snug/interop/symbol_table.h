@@ -1,0 +1,38 @@
+// The symbols of a functional model that is being read, by Keras's keys: layer, call, output.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "snug/interop/json.h"
+#include "snug/nn/layer.h"
+
+namespace snug {
+
+class SymbolTable {
+ public:
+  // The outputs of the next call of this layer.
+  void add(const std::string& layer, Symbols outputs);
+  int calls_of(const std::string& layer) const;
+
+  // Whether all tensors among these call arguments are there.
+  bool has_all(const std::vector<const Json*>& arguments) const;
+  // The tensors among them. Throws Error for a number, unless `numbers` are allowed.
+  Symbols symbols(const std::vector<const Json*>& arguments, bool numbers) const;
+  // By Keras's history ["dense", 0, 0]. Throws Error where there is none.
+  Symbol symbol(const Json& history) const;
+
+  // The operator with the number that stands among its arguments, if there is one.
+  static Layer operation(const Json& layer, const std::vector<const Json*>& arguments);
+
+ private:
+  const Symbol* find(const Json& history) const;
+
+  std::map<std::string, std::vector<Symbols>> calls_;
+};
+
+// A symbol that is not computed from others: an input's.
+Symbol symbol_of(const Type& type, LayerPtr input = nullptr);
+
+}  // namespace snug

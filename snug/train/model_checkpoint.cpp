@@ -1,0 +1,119 @@
+#include <fmt/args.h>
+
+#include "snug/base/error.h"
+#include "snug/base/log.h"
+#include "snug/train/callback_definitions.h"
+#include "snug/train/monitor.h"
+
+namespace snug {
+namespace {
+
+class ModelCheckpointDefinition final : public CallbackDefinition {
+ public:
+  ModelCheckpointDefinition(std::string filepath, ModelCheckpointOptions options, FileSystem& files)
+      : filepath_(std::move(filepath)), options_(std::move(options)), files_(files) {
+    check_mode(class_name(), options_.mode);
+    if (!filepath_.empty()) check_path();
+  }
+
+  std::string_view class_name() const override { return "ModelCheckpoint"; }
+  void settings(SettingVisitor& visitor) override {
+    visitor.visit("filepath", filepath_);
+    visitor.visit("monitor", options_.monitor);
+    visitor.visit("verbose", options_.verbose);
+    visitor.visit("save_best_only", options_.save_best_only);
+    visitor.visit("save_weights_only", options_.save_weights_only);
+    visitor.visit("mode", options_.mode);
+    visitor.visit("save_freq", options_.save_freq);
+    visitor.visit("initial_value_threshold", options_.initial_value_threshold);
+    check_mode(class_name(), options_.mode);
+  }
+
+  size_t held_bytes(const Model& model) const override { return model.bytes_to_save(); }
+  bool wants_batch_logs() const override { return options_.save_freq.has_value(); }
+
+  void on_train_begin() override {
+    check_path();
+    if (options_.save_freq && *options_.save_freq < 1)
+      throw Error("ModelCheckpoint: save_freq is {}; give 1 batch or more, or leave it out",
+                  *options_.save_freq);
+    if (!options_.save_best_only) return;
+    monitor_ =
+        Monitor(std::string(class_name()), options_.monitor, options_.mode, 0, model(), params());
+    best_ = options_.initial_value_threshold.value_or(monitor_.worst());
+  }
+
+  void on_epoch_begin(int epoch) override { epoch_ = epoch; }
+  void on_epoch_end(int epoch, Logs& logs) override {
+    if (!options_.save_freq) save_if_better(epoch, logs);
+  }
+  void on_train_batch_end(int64_t, const Logs& logs) override {
+    if (options_.save_freq && ++batches_ % *options_.save_freq == 0) save_if_better(epoch_, logs);
+  }
+
+ private:
+  void check_path() const {
+    const std::string_view path = filepath_;
+    const bool weights = path.ends_with(".weights.h5");
+    const bool whole = !weights && (path.ends_with(".keras") || path.ends_with(".h5"));
+    if (options_.save_weights_only ? weights : whole) return;
+    throw Error("ModelCheckpoint: filepath is \"{}\"; {}", filepath_,
+                options_.save_weights_only ? "weights alone go to a file that ends in .weights.h5"
+                                           : "a model goes to a file that ends in .keras or .h5");
+  }
+
+  void save_if_better(int epoch, const Logs& logs) {
+    if (!options_.save_best_only) return save(epoch, logs, "");
+    const std::optional<double> current = monitor_.value(logs);
+    if (!current || !monitor_.improves(*current, best_)) return;
+    save(epoch, logs,
+         fmt::format("{} improved from {:.5f} to {:.5f}, ", options_.monitor, best_, *current));
+    best_ = *current;
+  }
+
+  void save(int epoch, const Logs& logs, const std::string& news) {
+    const std::string path = path_of(epoch, logs);
+    if (options_.verbose > 0)
+      log_message(LogLevel::info, "Epoch {}: {}saving model to {}", epoch + 1, news, path);
+    const Path folder = Path(path).parent_path();
+    if (!folder.empty()) files_.create_directories(folder);
+    model().save(path, files_);
+  }
+
+  std::string path_of(int epoch, const Logs& logs) const {
+    fmt::dynamic_format_arg_store<fmt::format_context> values;
+    values.push_back(fmt::arg("epoch", epoch + 1));
+    for (const auto& [name, value] : logs) values.push_back(fmt::arg(name.c_str(), value));
+    try {
+      return fmt::vformat(filepath_, values);
+    } catch (const fmt::format_error& error) {
+      throw Error(
+          "ModelCheckpoint: filepath is \"{}\": {}; the names are epoch and those of the "
+          "logs",
+          filepath_, error.what());
+    }
+  }
+
+  std::string filepath_;
+  ModelCheckpointOptions options_;
+  FileSystem& files_;
+  Monitor monitor_;
+  double best_ = 0;
+  int epoch_ = 0;
+  int64_t batches_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<CallbackDefinition> make_model_checkpoint(const std::string& filepath,
+                                                          const ModelCheckpointOptions& options,
+                                                          FileSystem& files) {
+  return std::make_shared<ModelCheckpointDefinition>(filepath, options, files);
+}
+
+CallbackPtr ModelCheckpoint(const std::string& filepath, const ModelCheckpointOptions& options,
+                            FileSystem& files) {
+  return make_model_checkpoint(filepath, options, files);
+}
+
+}  // namespace snug
