@@ -76,10 +76,12 @@ Case with_config(const std::string& name, const std::function<void(snug::Json&)>
 
 snug::Json& layer(snug::Json& config, size_t i) { return config["config"]["layers"][i]; }
 
-std::vector<Case> config_cases() {
-  const auto set = [](size_t i, const char* key, const snug::Json& value) {
-    return [=](snug::Json& config) { layer(config, i)["config"][key] = value; };
-  };
+auto set(size_t i, const char* key, const snug::Json& value) {
+  return [=](snug::Json& config) { layer(config, i)["config"][key] = value; };
+}
+
+// Code and classes that are not Keras's own.
+std::vector<Case> class_cases() {
   return {
       with_config(
           "lambda",
@@ -130,6 +132,12 @@ std::vector<Case> config_cases() {
           "unknown optimizer",
           [](auto& c) { c["compile_config"]["optimizer"]["class_name"] = "Ftrl"; },
           "optimizer (Ftrl)"),
+  };
+}
+
+// Settings that Snug lacks or that no machine holds.
+std::vector<Case> setting_cases() {
+  return {
       with_config(
           "half precision",
           set(1, "dtype", {{"class_name", "DTypePolicy"}, {"config", {{"name", "mixed_float16"}}}}),
@@ -153,6 +161,12 @@ std::vector<Case> config_cases() {
                   "only the first may be open"),
       with_config("ten axes", set(0, "batch_shape", {nullptr, 1, 1, 1, 1, 1, 1, 1, 1, 1}),
                   "up to 8"),
+  };
+}
+
+// Configs that make no sense.
+std::vector<Case> form_cases() {
+  return {
       with_config("text for a number", set(1, "units", "64"), "a whole number"),
       with_config("fraction", set(1, "units", 2.5), "a whole number"),
       with_config(
@@ -179,6 +193,12 @@ std::vector<Case> config_cases() {
             c["config"]["layers"] = {1, 2, 3};
           },
           "makes no sense"),
+  };
+}
+
+// What is no JSON, or too much of it.
+std::vector<Case> json_cases() {
+  return {
       {"deep", archive(std::string(100'000, '[') + std::string(100'000, ']'), sound().weights),
        "deeper than"},
       {"deep objects",
@@ -209,15 +229,18 @@ std::vector<Case> config_cases() {
 std::vector<Case> functional_cases() {
   const auto functional = [](const std::string& calls, const std::string& ends) {
     return archive(fmt::format(R"({{"class_name": "Functional", "config": {{"name": "f", "layers": [
-      {{"class_name": "InputLayer", "name": "i", "config": {{"batch_shape": [null, 4], "dtype": "float32", "name": "i"}}, "inbound_nodes": []}},
-      {{"class_name": "Dense", "name": "d", "config": {{"name": "d", "units": 4}}, "inbound_nodes": {}}}],
+      {{"class_name": "InputLayer", "name": "i", "inbound_nodes": [],
+        "config": {{"batch_shape": [null, 4], "dtype": "float32", "name": "i"}}}},
+      {{"class_name": "Dense", "name": "d", "config": {{"name": "d", "units": 4}},
+        "inbound_nodes": {}}}],
       "input_layers": ["i", 0, 0], "output_layers": {}}}}})",
                                calls, ends),
                    sound().weights);
   };
   const auto from = [](const char* layer, int call, int output) {
     return fmt::format(
-        R"([{{"args": [{{"class_name": "__keras_tensor__", "config": {{"keras_history": ["{}", {}, {}]}}}}], "kwargs": {{}}}}])",
+        R"([{{"args": [{{"class_name": "__keras_tensor__",
+              "config": {{"keras_history": ["{}", {}, {}]}}}}], "kwargs": {{}}}}])",
         layer, call, output);
   };
   return {
@@ -362,7 +385,8 @@ TEST(HostileFiles, AreRefusedWithTheirReason) {
   sound();
   const int64_t before = peak_resident_bytes();
   size_t count = 0;
-  for (const auto& cases : {config_cases(), functional_cases(), zip_cases(), hdf5_cases()}) {
+  for (const auto& cases : {class_cases(), setting_cases(), form_cases(), json_cases(),
+                            functional_cases(), zip_cases(), hdf5_cases()}) {
     check(cases);
     count += cases.size();
   }

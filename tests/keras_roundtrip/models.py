@@ -58,7 +58,7 @@ def nested_end():
 def nested_sequential():
     block = keras.Sequential([keras.Input((4,)), L.Dense(4), L.BatchNormalization(), L.ReLU()])
     x = keras.Input((6,))
-    return functional(x, L.Dense(2)(block(L.Dense(4)(x))), optimizer="rmsprop", loss="mse")
+    return functional(x, L.Dense(2)(block(L.Dense(4)(x))), optimizer="sgd", loss="mse")
 
 
 def shared():

@@ -1,0 +1,196 @@
+#include "snug/interop/network_config.h"
+
+#include <gtest/gtest.h>
+
+#include "snug/base/error.h"
+#include "snug/interop/weight_groups.h"
+#include "snug/nn/convolution.h"
+#include "snug/nn/dense.h"
+#include "snug/nn/dropout.h"
+#include "snug/nn/merging.h"
+#include "snug/nn/operators.h"
+
+namespace snug {
+namespace {
+
+Json input(const char* name, const Json& shape = {nullptr, 4}) {
+  return {{"class_name", "InputLayer"},
+          {"name", name},
+          {"config", {{"batch_shape", shape}, {"dtype", "float32"}, {"name", name}}},
+          {"inbound_nodes", Json::array()}};
+}
+
+Json tensor(const char* layer, int call = 0, int output = 0) {
+  return {{"class_name", "__keras_tensor__"},
+          {"config", {{"keras_history", {layer, call, output}}}}};
+}
+
+Json call(const Json& arguments) { return {{"args", arguments}, {"kwargs", Json::object()}}; }
+
+Json layer(const char* class_name, const char* name, const Json& config, const Json& nodes) {
+  Json all = config;
+  all["name"] = name;
+  return {{"class_name", class_name}, {"name", name}, {"config", all}, {"inbound_nodes", nodes}};
+}
+
+Json functional(const Json& layers, const Json& inputs, const Json& outputs) {
+  return {{"class_name", "Functional"},
+          {"config",
+           {{"name", "net"},
+            {"layers", layers},
+            {"input_layers", inputs},
+            {"output_layers", outputs}}}};
+}
+
+std::vector<std::string> names(const Network& network) {
+  std::vector<std::string> names;
+  for (const LayerPtr& layer : network.layers()) names.push_back(layer->name);
+  return names;
+}
+
+std::string refusal(const Json& model) {
+  try {
+    read_network(model);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "it was read";
+}
+
+const Json kUnits = {{"units", 3}};
+
+TEST(ReadNetwork, CallsInWhateverOrderTheyStand) {
+  const auto network = read_network(functional(
+      Json::array({layer("Dense", "second", kUnits, Json::array({call({tensor("first")})})),
+                   layer("Dense", "first", kUnits, Json::array({call({tensor("in")})})),
+                   input("in")}),
+      {"in", 0, 0}, {"second", 0, 0}));
+  EXPECT_EQ(names(*network), (std::vector<std::string>{"in", "first", "second"}));
+  EXPECT_FALSE(network->input_ends.is_list);
+}
+
+TEST(ReadNetwork, ReadsTheFormsOfKeras2) {
+  Json in = input("in");
+  in["config"].erase("batch_shape");
+  in["config"]["batch_input_shape"] = {nullptr, 4};
+  const auto nodes = [](const Json& tensors) { return Json::array({tensors}); };
+  const auto network = read_network(functional(
+      Json::array(
+          {in, layer("Dense", "a", kUnits, nodes(Json::array({{"in", 0, 0, Json::object()}}))),
+           layer("Dense", "b", kUnits, nodes(Json::array({{"in", 0, 0, Json::object()}}))),
+           layer("Add", "sum", Json::object(),
+                 nodes(Json::array({{"a", 0, 0, Json::object()}, {"b", 0, 0, Json::object()}})))}),
+      Json::array({{"in", 0, 0}}), Json::array({{"sum", 0, 0}})));
+  EXPECT_EQ(names(*network), (std::vector<std::string>{"in", "a", "b", "sum"}));
+  EXPECT_TRUE(network->input_ends.is_list);
+  EXPECT_TRUE(network->output_ends.is_list);
+}
+
+TEST(ReadNetwork, TellsOperatorsFromLayers) {
+  const Json a = layer("Dense", "a", kUnits, Json::array({call({tensor("in")})}));
+  const Json as_layer =
+      layer("Add", "sum", Json::object(), Json::array({call({{tensor("a"), tensor("a")}})}));
+  const Json as_operator =
+      layer("Add", "sum", Json::object(), Json::array({call({tensor("a"), tensor("a")})}));
+  const Json with_number =
+      layer("Multiply", "sum", Json::object(), Json::array({call({2.0, tensor("a")})}));
+  const auto read = [&](const Json& sum) {
+    return read_network(
+        functional(Json::array({input("in"), a, sum}), {"in", 0, 0}, {"sum", 0, 0}));
+  };
+  EXPECT_EQ(names(*read(as_layer)).size(), 3);
+  EXPECT_EQ(names(*read(as_operator)).size(), 2);
+  const auto scaled = read(with_number);
+  const auto& operation = dynamic_cast<const Operation&>(*scaled->layers_and_operations().back());
+  EXPECT_EQ(operation.number(), 2.0);
+  EXPECT_TRUE(operation.number_first());
+}
+
+TEST(ReadNetwork, KeepsNamedEndsInTheOrderOfTheirKeys) {
+  const Json a = layer("Dense", "a", kUnits, Json::array({call({tensor("in")})}));
+  const Json b = layer("Dense", "b", kUnits, Json::array({call({tensor("in")})}));
+  const auto network = read_network(functional(Json::array({input("in"), a, b}), {"in", 0, 0},
+                                               {{"second", {"a", 0, 0}}, {"first", {"b", 0, 0}}}));
+  EXPECT_EQ(network->output_ends.keys, (std::vector<std::string>{"first", "second"}));
+  EXPECT_EQ(network->output_names(), (std::vector<std::string>{"b", "a"}));
+  const OrderedJson written = write_network(*network);
+  EXPECT_EQ(written["config"]["output_layers"]["second"][0], "a");
+}
+
+TEST(ReadNetwork, KeepsWhatIsFrozen) {
+  Json config = kUnits;
+  config["trainable"] = false;
+  const auto network = read_network(functional(
+      Json::array({input("in"), layer("Dense", "a", config, Json::array({call({tensor("in")})}))}),
+      {"in", 0, 0}, {"a", 0, 0}));
+  EXPECT_FALSE(network->layers()[1]->trainable);
+  EXPECT_EQ(write_network(*network)["config"]["layers"][1]["config"]["trainable"], false);
+}
+
+TEST(ReadNetwork, TakesIntegersOfAnyWidthAsInputs) {
+  for (const char* dtype : {"int32", "int64", "uint8"}) {
+    Json in = input("in");
+    in["config"]["dtype"] = dtype;
+    const Json embedding = layer("Embedding", "e", {{"input_dim", 5}, {"output_dim", 2}},
+                                 Json::array({call({tensor("in")})}));
+    const auto network =
+        read_network(functional(Json::array({in, embedding}), {"in", 0, 0}, {"e", 0, 0}));
+    EXPECT_EQ(network->input_types()[0].dtype, DType::int32);
+  }
+}
+
+TEST(ReadNetwork, SaysWhatIsWrongAndWhere) {
+  const Json nodes = Json::array({call({tensor("in")})});
+  const auto with = [&](const Json& more) {
+    return functional(Json::array({input("in"), more}), {"in", 0, 0}, {"a", 0, 0});
+  };
+  EXPECT_EQ(refusal(with(layer("LSTM", "a", kUnits, nodes))).substr(0, 41),
+            "layer \"a\" (LSTM): Snug has no such layer ");
+  EXPECT_EQ(refusal(with(layer("Dense", "a", {{"units", 0}}, nodes))).substr(0, 17),
+            "layer \"a\" (Dense)");
+  EXPECT_EQ(refusal(with(layer("Conv2D", "a", {{"filters", 2}, {"kernel_size", 3}}, nodes)))
+                .substr(0, 18),
+            "layer \"a\" (Conv2D)");
+  EXPECT_EQ(refusal(with(layer("Dense", "in", kUnits, nodes))),
+            "model (Functional): two layers are called \"in\"; the file is damaged");
+  EXPECT_NE(refusal(with(layer("Reshape", "a", {{"target_shape", Json(20, 1)}}, nodes))),
+            "it was read");
+  EXPECT_NE(refusal(with(layer("Dropout", "a", {{"rate", 2.0}}, nodes))), "it was read");
+  EXPECT_NE(refusal(Json()), "it was read");
+  EXPECT_NE(refusal(Json::array()), "it was read");
+  EXPECT_NE(refusal({{"class_name", "Sequential"}}), "it was read");
+}
+
+TEST(WriteNetwork, LeavesOutWhatSomeLayersDoNotTake) {
+  const auto network =
+      Network::sequential({Input({4, 4, 1}), Conv2D(2, 3), SpatialDropout2D(0.5), Dense(1)}, "net");
+  network->set_paths();
+  const OrderedJson layers = write_network(*network)["config"]["layers"];
+  EXPECT_TRUE(layers[1]["config"].contains("activity_regularizer"));
+  EXPECT_FALSE(layers[2]["config"].contains("trainable"));
+  EXPECT_FALSE(layers[3]["config"].contains("activity_regularizer"));
+  EXPECT_TRUE(layers[1].contains("build_config"));
+  EXPECT_FALSE(layers[2].contains("build_config"));
+}
+
+TEST(WriteNetwork, WritesShapesWithOpenRows) {
+  EXPECT_EQ(shape_json({kRows, 28, 28, 1}).dump(), "[null,28,28,1]");
+  EXPECT_EQ(shape_json({}).dump(), "[]");
+}
+
+TEST(WeightGroups, NumberLayersOfOneClassInTheirOrder) {
+  const auto network = Network::sequential(
+      {Input({4}), Dense(3, {.name = "z"}), Dropout(0.5), Dense(2, {.name = "a"})}, "net");
+  network->set_paths();
+  std::vector<std::string> paths, layer_names;
+  for (const WeightGroup& group : weight_groups(*network)) {
+    paths.push_back(group.path);
+    layer_names.push_back(group.name);
+  }
+  EXPECT_EQ(paths, (std::vector<std::string>{"vars", "layers/dense/vars", "layers/dropout/vars",
+                                             "layers/dense_1/vars"}));
+  EXPECT_EQ(layer_names, (std::vector<std::string>{"net", "z", "dropout", "a"}));
+}
+
+}  // namespace
+}  // namespace snug

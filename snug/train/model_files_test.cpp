@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include "snug/base/error.h"
+#include "snug/data/arrays.h"
+#include "snug/nn/dense.h"
+#include "snug/testing/memory_files.h"
+#include "snug/train/callbacks.h"
+#include "snug/train/model.h"
+
+namespace snug::testing {
+namespace {
+
+const std::vector<float> kX = {1, 2, 3, 4, 5, 6, 7, 8}, kY = {1, 2, 3, 4};
+
+SourcePtr rows() {
+  return data::arrays(
+      {.x = {snug::Array(kX.data(), Shape{4, 2})}, .y = {snug::Array(kY.data(), Shape{4, 1})}});
+}
+
+Sequential model(const Optimizer& optimizer) {
+  Sequential model({Input({2}), Dense(3, {.activation = "tanh"}), Dense(1)}, "net");
+  model.compile({.optimizer = optimizer, .loss = "mse", .metrics = {"mae"}});
+  return model;
+}
+
+// Every optimizer goes on from its file as if it had never stopped.
+TEST(ModelFiles, KeepTheStateOfEveryOptimizer) {
+  const std::vector<Optimizer> optimizers = {SGD(),
+                                             SGD({.momentum = 0.9}),
+                                             Adam(),
+                                             Adam({.amsgrad = true}),
+                                             AdamW(),
+                                             Adamax(),
+                                             Nadam(),
+                                             Adagrad(),
+                                             Adadelta(),
+                                             Lion(),
+                                             RMSprop(),
+                                             RMSprop({.momentum = 0.5, .centered = true}),
+                                             SGD({.learning_rate = ExponentialDecay(0.1, 3, 0.5)}),
+                                             Adam({.use_ema = true, .ema_overwrite_frequency = 3})};
+  const FitOptions options{.batch_size = 2, .epochs = 3, .shuffle = false, .verbose = 0};
+  for (const Optimizer& optimizer : optimizers) {
+    for (const char* path : {"m.keras", "m.h5"}) {
+      SCOPED_TRACE(fmt::format("{} {}", optimizer->class_name(), path));
+      MemoryFiles files;
+      Sequential one = model(optimizer);
+      one.fit(rows(), options);
+      one.save(path, files);
+      Model two = load_model(path, {}, files);
+      EXPECT_EQ(two.compiled().iterations(), 6);
+      EXPECT_EQ(two.get_weights(), one.get_weights());
+      EXPECT_EQ(two.compiled().optimizer()->class_name(), optimizer->class_name());
+      one.fit(rows(), options);
+      two.fit(rows(), options);
+      EXPECT_EQ(two.get_weights(), one.get_weights());
+    }
+  }
+}
+
+TEST(ModelFiles, KeepARateThatACallbackSet) {
+  MemoryFiles files;
+  Sequential one = model(SGD());
+  one.fit(rows(), {.callbacks = {LearningRateScheduler([](int) { return 0.125; })}, .verbose = 0});
+  one.save("m.keras", files);
+  EXPECT_EQ(load_model("m.keras", {}, files).compiled().optimizer()->learning_rate_at(0), 0.125f);
+}
+
+TEST(ModelFiles, KeepLossesAndMetrics) {
+  MemoryFiles files;
+  Sequential one = model(SGD());
+  one.save("m.keras", files);
+  Model two = load_model("m.keras", {}, files);
+  EXPECT_EQ(one.evaluate(rows()), two.evaluate(rows()));
+  EXPECT_EQ(one.predict(rows()), two.predict(rows()));
+  EXPECT_EQ(one.summary(), two.summary());
+}
+
+TEST(ModelFiles, OfAModelThatIsNotCompiledHaveNoOptimizer) {
+  MemoryFiles files;
+  Sequential one({Input({2}), Dense(1)});
+  one.save("m.keras", files);
+  one.save("m.h5", files);
+  EXPECT_FALSE(load_model("m.keras", {}, files).is_compiled());
+  EXPECT_FALSE(load_model("m.h5", {}, files).is_compiled());
+}
+
+TEST(ModelFiles, SayWhatCannotBeSaved) {
+  MemoryFiles files;
+  Sequential sound({Input({2}), Dense(1)}), shapeless({Dense(1)});
+  EXPECT_THROW(sound.save("m.onnx", files), Error);
+  EXPECT_THROW(sound.save("m", files), Error);
+  EXPECT_THROW(sound.save_weights("m.h5", files), Error);
+  EXPECT_THROW(shapeless.save("m.keras", files), Error);
+  sound.save_weights("m.weights.h5", files);
+  EXPECT_THROW(shapeless.load_weights("m.weights.h5", {}, files), Error);
+  EXPECT_THROW(load_model("m.weights.h5", {}, files), Error);
+  EXPECT_THROW(load_model("absent.keras", {}, files), FileError);
+}
+
+TEST(ModelCheckpoint, SavesEverySoManyBatches) {
+  MemoryFiles files;
+  Sequential one = model(SGD());
+  one.fit(rows(), {.batch_size = 1,
+                   .epochs = 2,
+                   .callbacks = {ModelCheckpoint("at_{epoch}.keras", {.save_freq = 3}, files)},
+                   .verbose = 0});
+  // After the 3rd and the 6th of 8 batches.
+  EXPECT_EQ(files.list(""), (std::vector<std::string>{"at_1.keras", "at_2.keras"}));
+  EXPECT_EQ(load_model("at_1.keras", {}, files).compiled().iterations(), 3);
+  EXPECT_EQ(load_model("at_2.keras", {}, files).compiled().iterations(), 6);
+}
+
+TEST(ModelCheckpoint, SavesOnlyWhatIsBetterThanTheThreshold) {
+  MemoryFiles files;
+  Sequential one = model(SGD());
+  const auto checkpoint = [&](double threshold) {
+    return ModelCheckpoint(
+        "best.keras",
+        {.monitor = "loss", .save_best_only = true, .initial_value_threshold = threshold}, files);
+  };
+  one.fit(rows(), {.callbacks = {checkpoint(0)}, .verbose = 0});
+  EXPECT_FALSE(files.size("best.keras").has_value());
+  one.fit(rows(), {.callbacks = {checkpoint(1e9)}, .verbose = 0});
+  EXPECT_TRUE(files.size("best.keras").has_value());
+}
+
+}  // namespace
+}  // namespace snug::testing

@@ -1,0 +1,175 @@
+// The events of a fit, read back record by record.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "snug/base/error.h"
+#include "snug/data/arrays.h"
+#include "snug/interop/event_file.h"
+#include "snug/nn/dense.h"
+#include "snug/testing/memory_files.h"
+#include "snug/train/callbacks.h"
+#include "snug/train/model.h"
+
+namespace snug::testing {
+namespace {
+
+struct Scalar {
+  std::string tag;
+  int64_t step = 0;
+  float value = 0;
+};
+
+// One field of a protobuf message: its number and its bytes or number.
+struct FieldOf {
+  int number = 0;
+  uint64_t value = 0;
+  std::string bytes;
+};
+
+uint64_t varint(std::string_view& text) {
+  uint64_t value = 0;
+  for (int shift = 0;; shift += 7) {
+    const auto byte = static_cast<uint8_t>(text[0]);
+    text.remove_prefix(1);
+    value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return value;
+  }
+}
+
+std::vector<FieldOf> fields(std::string_view text) {
+  std::vector<FieldOf> found;
+  while (!text.empty()) {
+    const uint64_t key = varint(text);
+    FieldOf field{.number = static_cast<int>(key >> 3), .value = 0, .bytes = {}};
+    if ((key & 7) == 0) {
+      field.value = varint(text);
+    } else {
+      const size_t size = (key & 7) == 1 ? 8 : varint(text);
+      field.bytes = text.substr(0, size);
+      text.remove_prefix(size);
+    }
+    found.push_back(std::move(field));
+  }
+  return found;
+}
+
+std::string bytes_at(std::string_view message, int number) {
+  for (const FieldOf& field : fields(message)) {
+    if (field.number == number) return field.bytes;
+  }
+  return {};
+}
+
+// The events of the only file of a folder, each record checked against its checksum.
+std::vector<std::string> events(FileSystem& files, const Path& folder) {
+  const std::vector<std::string> names = files.list(folder);
+  EXPECT_EQ(names.size(), 1);
+  std::string text = read_text(files, folder / names.at(0));
+  std::vector<std::string> found;
+  while (!text.empty()) {
+    uint64_t length = 0;
+    std::memcpy(&length, text.data(), 8);
+    found.push_back(text.substr(12, length));
+    EXPECT_EQ(text.substr(0, length + 16), tf_record(found.back()));
+    text = text.substr(length + 16);
+  }
+  return found;
+}
+
+std::vector<Scalar> scalars(FileSystem& files, const Path& folder) {
+  std::vector<Scalar> found;
+  for (const std::string& event : events(files, folder)) {
+    const std::string value = bytes_at(bytes_at(event, 5), 1);
+    if (value.empty() || value.find("scalars") == std::string::npos) continue;
+    Scalar scalar{.tag = bytes_at(value, 1)};
+    for (const FieldOf& field : fields(event)) {
+      if (field.number == 2) scalar.step = static_cast<int64_t>(field.value);
+    }
+    std::memcpy(&scalar.value, bytes_at(bytes_at(value, 8), 5).data(), sizeof(float));
+    found.push_back(scalar);
+  }
+  return found;
+}
+
+std::vector<std::string> tags(const std::vector<Scalar>& scalars, int64_t step) {
+  std::vector<std::string> found;
+  for (const Scalar& scalar : scalars) {
+    if (scalar.step == step) found.push_back(scalar.tag);
+  }
+  return found;
+}
+
+struct Fit {
+  explicit Fit(const TensorBoardOptions& board, bool validates = false) {
+    const SourcePtr data = data::arrays(
+        {.x = {snug::Array(x.data(), Shape{4, 2})}, .y = {snug::Array(y.data(), Shape{4, 1})}});
+    Sequential model({Input({2}), Dense(1)}, "net");
+    model.compile({.optimizer = SGD(), .loss = "mse", .metrics = {"mae"}});
+    FitOptions options{.batch_size = 2,
+                       .epochs = 3,
+                       .callbacks = {TensorBoard("logs", board, files)},
+                       .verbose = 0};
+    if (validates) options.validation_data = data;
+    history = model.fit(data, options);
+  }
+  std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8}, y = {1, 2, 3, 4};
+  MemoryFiles files;
+  History history;
+};
+
+TEST(TensorBoard, WritesTheScalarsOfEveryEpoch) {
+  Fit fit({});
+  const std::vector<Scalar> written = scalars(fit.files, "logs/train");
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_EQ(tags(written, epoch),
+              (std::vector<std::string>{"epoch_loss", "epoch_mae", "epoch_learning_rate",
+                                        "epoch_step_seconds", "epoch_resident_bytes"}));
+  }
+  EXPECT_FLOAT_EQ(written[0].value, static_cast<float>(fit.history.history.at("loss")[0]));
+  EXPECT_FLOAT_EQ(written[2].value, 0.01f);
+  EXPECT_GT(written[4].value, 1e6f);
+}
+
+TEST(TensorBoard, BeginsWithTheVersionAndTheModel) {
+  Fit with({}), without({.write_graph = false});
+  const std::vector<std::string> found = events(with.files, "logs/train");
+  EXPECT_EQ(bytes_at(found[0], 3), "brain.Event:2");
+  EXPECT_NE(found[1].find("graph_keras_model"), std::string::npos);
+  EXPECT_NE(found[1].find("\"class_name\":\"Sequential\""), std::string::npos);
+  EXPECT_EQ(events(without.files, "logs/train").size(), found.size() - 1);
+}
+
+TEST(TensorBoard, WritesValidationToAFolderOfItsOwn) {
+  Fit fit({}, /*validates=*/true);
+  const std::vector<Scalar> written = scalars(fit.files, "logs/validation");
+  ASSERT_EQ(written.size(), 3 * 4);
+  EXPECT_EQ(written[0].tag, "evaluation_loss_vs_iterations");
+  EXPECT_EQ(written[0].step, 2);
+  EXPECT_EQ(written[1].tag, "epoch_loss");
+  EXPECT_EQ(written[1].step, 0);
+  EXPECT_FLOAT_EQ(written[1].value, static_cast<float>(fit.history.history.at("val_loss")[0]));
+}
+
+TEST(TensorBoard, WritesBatchesAndHistogramsWhenAsked) {
+  Fit fit({.histogram_freq = 2, .write_steps_per_second = true, .update_freq = 2});
+  int batches = 0, histograms = 0, rates = 0;
+  for (const Scalar& scalar : scalars(fit.files, "logs/train")) {
+    batches += scalar.tag == "batch_loss" ? 1 : 0;
+    rates += scalar.tag == "epoch_steps_per_second" ? 1 : 0;
+  }
+  for (const std::string& event : events(fit.files, "logs/train"))
+    histograms += event.find("dense/kernel/histogram") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(batches, 3);     // Of 6.
+  EXPECT_EQ(histograms, 2);  // After the first and the third epoch.
+  EXPECT_EQ(rates, 3);
+}
+
+TEST(TensorBoard, RefusesSettingsWithoutSense) {
+  EXPECT_THROW(Fit({.histogram_freq = -1}), Error);
+  EXPECT_THROW(Fit({.update_freq = 0}), Error);
+  EXPECT_EQ(make_callback("tensor_board")->class_name(), "TensorBoard");
+}
+
+}  // namespace
+}  // namespace snug::testing
