@@ -76,7 +76,9 @@ TEST(Settings, OfGoldenModelsKeepTheirOrder) {
     }
     std::ranges::sort(have);
     std::ranges::sort(want);
-    if (!want.empty()) EXPECT_EQ(have, want);
+    if (!want.empty()) {
+      EXPECT_EQ(have, want);
+    }
     const OrderedJson written = write_network(model.network());
     const auto again = read_network(snug::Json::parse(written.dump()));
     again->set_paths();
