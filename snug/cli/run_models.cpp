@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "snug/train/model.h"
+#include "snug/train/run_state.h"
 
 namespace snug::cli {
 
@@ -14,6 +15,14 @@ void RunModels::on_epoch_end(int, Logs& logs) {
   if (found == logs.end() || !(found->second < best_.value_or(INFINITY))) return;
   model().save(folder_ / "best.keras");
   best_ = found->second;
+}
+
+void RunModels::state(StateVisitor& visitor) {
+  bool has_best = best_.has_value();
+  double best = best_.value_or(0);
+  visitor.visit("has_best", has_best);
+  visitor.visit("best", best);
+  if (visitor.reads() && has_best) best_ = best;
 }
 
 void RunModels::on_train_end(const Logs&) { model().save(folder_ / "last.keras"); }

@@ -18,6 +18,7 @@ class RunModels final : public Callback {
   size_t held_bytes(const Model& model) const override;
   void on_epoch_end(int epoch, Logs& logs) override;
   void on_train_end(const Logs& logs) override;
+  void state(StateVisitor& visitor) override;
 
  private:
   Path folder_;

@@ -75,6 +75,7 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   }
   guard_->begin_epoch(resumed);
   in_epoch_ = true;
+  takes_batches_ = true;
   const int64_t most = options_.steps_per_epoch.value_or(INT64_MAX);
   int64_t done = step_;
   for (; done < most && !model_.stop_training; ++done) {

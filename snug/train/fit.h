@@ -64,11 +64,12 @@ class FitRun {
   bool in_pass_ = false;
 
   // Where the run stands, for checkpoints.
-  int epoch_ = 0;          // The one that runs, or comes next.
-  int64_t step_ = 0;       // Steps of it that are done.
-  bool in_epoch_ = false;  // It has begun.
-  int64_t steps_ = 0;      // Of all epochs.
-  Stager::Place place_;    // Of a resumed run.
+  int epoch_ = 0;              // The one that runs, or comes next.
+  int64_t step_ = 0;           // Steps of it that are done.
+  bool in_epoch_ = false;      // It has begun.
+  int64_t steps_ = 0;          // Of all epochs.
+  bool takes_batches_ = true;  // Not yet, if resumed.
+  Stager::Place place_;        // Of a resumed run.
   std::optional<FitCheckpoints> checkpoints_;
   std::optional<BestEpoch> best_;
   double configured_rate_ = 0;

@@ -40,7 +40,9 @@ FitMachine FitRun::machine() const {
 
 void FitRun::visit_progress(StateVisitor& visitor) {
   // A batch that was stopped by the guard comes again.
-  if (!visitor.reads()) place_ = stopped_ ? training_->batch_place() : training_->place();
+  // A run that is resumed at its end takes none, and stays where it was.
+  if (!visitor.reads() && takes_batches_)
+    place_ = stopped_ ? training_->batch_place() : training_->place();
   bool stops = model_.stop_training;
   visitor.visit("epoch", epoch_);
   visitor.visit("step", step_);
@@ -140,6 +142,7 @@ void FitRun::begin(History& history) {
   }
   if (resumes) {
     checkpoints_->load(contents(history));
+    takes_batches_ = false;
     if (in_epoch_ || in_pass_) training_->wind(place_, *plan_.training);
     if (in_epoch_ && !options_.steps_per_epoch && training_->can_wind())
       step_ = (place_.position + batch_size_ - 1) / batch_size_;
