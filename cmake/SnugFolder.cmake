@@ -44,6 +44,7 @@ endfunction()
 # g++ 12 sees overlaps and overflows in std::string that are not there.
 set(SNUG_WARNINGS -Wall -Wextra -Wno-missing-field-initializers
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>
   $<$<BOOL:${SNUG_WERROR}>:-Werror>)
 
 # What a test itself computes is little, and -O3 of it is a third of the time of a build.
@@ -63,6 +64,13 @@ function(snug_headers_target name)
   target_compile_options(${name} PRIVATE ${SNUG_WARNINGS})
   target_link_libraries(${name} PRIVATE fmt::fmt OpenMP::OpenMP_CXX)
   target_precompile_headers(${name} PRIVATE ${SNUG_COMMON_HEADERS} ${ARGN})
+
+  # No two compilations give the same precompiled file: ccache goes by this one, so that one tree finds what was compiled
+  # in another.
+  string(SHA1 sum "${SNUG_COMMON_HEADERS} ${ARGN} ${CMAKE_CXX_COMPILER_VERSION} ${fmt_VERSION} ${GTest_VERSION}")
+  foreach(suffix gch pch)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.${suffix}.sum CONTENT ${sum})
+  endforeach()
 endfunction()
 
 function(snug_precompile name headers)
