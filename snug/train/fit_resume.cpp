@@ -119,6 +119,10 @@ RunContents FitRun::contents(History& history) {
 }
 
 void FitRun::begin(History& history) {
+  // A second run starts again, as a second fit does.
+  epoch_ = options_.initial_epoch;
+  step_ = 0;
+  in_epoch_ = false;
   if (options_.checkpoint.is_on() && !checkpoints_) open_checkpoints();
   configured_rate_ = fixed_rate(model_.compiled().optimizer());
   const bool resumes = checkpoints_ && checkpoints_->resumes();

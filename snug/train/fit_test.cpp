@@ -42,6 +42,17 @@ TEST(Fit, Learns) {
   EXPECT_LT(history.history.at("loss").back(), 0.05 * history.history.at("loss").front());
 }
 
+TEST(Fit, ARunCanBeRunAgain) {
+  const Rows rows(64, 3);
+  Sequential model = regression_model(3, Adam({.learning_rate = 0.05}));
+  FitRun run(model, rows.regression(), {.epochs = 2, .verbose = 0});
+  const std::vector<double> first = run.run().history.at("loss");
+  const std::vector<double> second = run.run().history.at("loss");
+  ASSERT_EQ(first.size(), 2u);
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_LT(second[1], first[0]);
+}
+
 TEST(Fit, BatchesOf32WithAPartialLastOne) {
   const Rows rows(70, 3);
   const auto source = recorded(rows.regression());
