@@ -5,10 +5,10 @@
 #include <random>
 
 #include "snug/data/csv.h"
-#include "snug/data/csv_testing.h"
 #include "snug/data/gzip_testing.h"
 #include "snug/data/source_testing.h"
 #include "snug/data/table_report.h"
+#include "snug/testing/csv_file.h"
 
 namespace snug::testing {
 namespace {

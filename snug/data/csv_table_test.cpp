@@ -4,9 +4,9 @@
 
 #include "snug/data/csv_rows.h"
 #include "snug/data/csv_scan.h"
-#include "snug/data/csv_testing.h"
 #include "snug/data/gzip_testing.h"
 #include "snug/data/source_testing.h"
+#include "snug/testing/csv_file.h"
 
 namespace snug::testing {
 namespace {

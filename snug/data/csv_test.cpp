@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "snug/data/csv_testing.h"
 #include "snug/data/gzip_testing.h"
 #include "snug/data/source_testing.h"
+#include "snug/testing/csv_file.h"
 
 namespace snug::testing {
 namespace {

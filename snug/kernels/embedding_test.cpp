@@ -66,6 +66,24 @@ TEST(Embedding, RowSumsInOrderOfAppearance) {
   }
 }
 
+TEST(Embedding, RowSumsOfIndicesFarApart) {
+  constexpr int64_t kCount = 1000;
+  std::vector<int32_t> indices, unique(kCount);
+  std::vector<float> dy, sums(kCount);
+  for (int64_t i = 0; i < kCount; ++i) {
+    indices.push_back(static_cast<int32_t>(i % 500 * 4096));
+    dy.push_back(static_cast<float>(i));
+  }
+  std::vector<int32_t> scratch(row_sums_scratch_bytes(kCount) / 4);
+  ASSERT_EQ(
+      row_sums(indices.data(), dy.data(), kCount, 1, unique.data(), sums.data(), scratch.data()),
+      500);
+  for (int64_t i = 0; i < 500; ++i) {
+    ASSERT_EQ(unique[i], i * 4096);
+    ASSERT_EQ(sums[i], static_cast<float>(2 * i + 500));
+  }
+}
+
 TEST(Embedding, ScatterAddEqualsRowSums) {
   const std::vector<int32_t> indices = {3, 1, 3, 9, -2, 0};
   const Floats dy = random_values(6 * 9);

@@ -42,6 +42,13 @@ TEST(Fit, Learns) {
   EXPECT_LT(history.history.at("loss").back(), 0.05 * history.history.at("loss").front());
 }
 
+TEST(Fit, AveragesThatNoStepHasMadeReplaceNoWeights) {
+  const Rows rows(64, 3);
+  Sequential model = regression_model(3, Adam({.use_ema = true}));
+  model.fit(rows.regression(), {.epochs = 0, .verbose = 0});
+  EXPECT_NE(model.get_weights()[0], std::vector<float>(model.get_weights()[0].size(), 0.0F));
+}
+
 TEST(Fit, ARunCanBeRunAgain) {
   const Rows rows(64, 3);
   Sequential model = regression_model(3, Adam({.learning_rate = 0.05}));

@@ -69,16 +69,12 @@ TEST(ModelFiles, KeepARateThatACallbackSet) {
 TEST(ModelFiles, KeepLossesAndMetrics) {
   MemoryFiles files;
   Sequential one = model(SGD());
+  one.fit(rows(), {.verbose = 0});  // So that the optimizer has its counters, as the file brings.
   one.save("m.keras", files);
   Model two = load_model("m.keras", {}, files);
   EXPECT_EQ(one.evaluate(rows()), two.evaluate(rows()));
   EXPECT_EQ(one.predict(rows()), two.predict(rows()));
-  // The file brings the optimizer's counters, which the first model has not made yet.
-  const auto layers = [](Model& of) {
-    const std::string text = of.summary();
-    return text.substr(0, text.find("Total params"));
-  };
-  EXPECT_EQ(layers(one), layers(two));
+  EXPECT_EQ(one.summary(), two.summary());
 }
 
 TEST(ModelFiles, OfAModelThatIsNotCompiledHaveNoOptimizer) {
