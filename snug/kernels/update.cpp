@@ -191,10 +191,10 @@ struct Pass {
   }
 };
 
+// `n` elements that stand side by side.
 template <class R>
-UpdateReach run(const UpdateStep& step, const R& rule, float* w, const float* g,
-                float* const (&slots)[3], int64_t n) {
-  Pass pass(step);
+HWY_INLINE void run_stretch(Pass& pass, const UpdateStep& step, const R& rule, float* w,
+                            const float* g, float* const (&slots)[3], int64_t n) {
   V slot[3];
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
@@ -202,7 +202,7 @@ UpdateReach run(const UpdateStep& step, const R& rule, float* w, const float* g,
     store(pass.apply(rule, load(w + i), load(g + i), slot), w + i);
     for (int k = 0; k < R::kSlots; ++k) store(slot[k], slots[k] + i);
   }
-  if (i >= n) return pass.reach();
+  if (i >= n) return;
   // The lanes behind the end must not show in the reach, which 0 / 0 would.
   const int64_t rest = n - i;
   Pass last(step);
@@ -212,58 +212,90 @@ UpdateReach run(const UpdateStep& step, const R& rule, float* w, const float* g,
   const auto inside = hn::FirstN(di, static_cast<size_t>(rest));
   pass.weight_bits = hn::Max(pass.weight_bits, hn::IfThenElseZero(inside, last.weight_bits));
   pass.slot_bits = hn::Max(pass.slot_bits, hn::IfThenElseZero(inside, last.slot_bits));
+}
+
+// Rows of a large table stand apart, where no hardware foresees them: they are called for so many
+// rows ahead, the first lines of each.
+constexpr int64_t kRowsAhead = 16, kLinesAhead = 4, kLineFloats = 16;
+
+template <class R>
+HWY_INLINE void call_for(const float* w, float* const (&slots)[3], int64_t first, int64_t columns) {
+  const int64_t end = first + HWY_MIN(columns, kLinesAhead * kLineFloats);
+  for (int64_t i = first; i < end; i += kLineFloats) {
+    __builtin_prefetch(w + i);
+    for (int k = 0; k < R::kSlots; ++k) __builtin_prefetch(slots[k] + i);
+  }
+}
+
+template <class R>
+UpdateReach run(const UpdateStep& step, const R& rule, float* w, const float* g,
+                float* const (&slots)[3], const UpdateRange& range) {
+  Pass pass(step);
+  if (range.rows == nullptr) {
+    run_stretch(pass, step, rule, w, g, slots, range.columns);
+    return pass.reach();
+  }
+  const int64_t columns = range.columns;
+  for (int64_t i = 0; i < range.count; ++i) {
+    if (i + kRowsAhead < range.count)
+      call_for<R>(w, slots, range.rows[i + kRowsAhead] * columns, columns);
+    const int64_t first = range.rows[i] * columns;
+    float* at[3] = {};
+    for (int k = 0; k < R::kSlots; ++k) at[k] = slots[k] + first;
+    run_stretch(pass, step, rule, w + first, range.one_gradient ? g : g + i * columns, at, columns);
+  }
   return pass.reach();
 }
 
-UpdateReach sgd(const UpdateStep& step, float* w, const float* g, int64_t n) {
-  return run(step, SgdRule(step), w, g, {}, n);
+UpdateReach sgd(const UpdateStep& step, float* w, const float* g, const UpdateRange& range) {
+  return run(step, SgdRule(step), w, g, {}, range);
 }
 
 UpdateReach sgd_momentum(const UpdateStep& step, const Momentum& rule, float* w, const float* g,
-                         float* m, int64_t n) {
-  if (rule.nesterov) return run(step, MomentumRule<true>(step, rule), w, g, {m}, n);
-  return run(step, MomentumRule<false>(step, rule), w, g, {m}, n);
+                         float* m, const UpdateRange& range) {
+  if (rule.nesterov) return run(step, MomentumRule<true>(step, rule), w, g, {m}, range);
+  return run(step, MomentumRule<false>(step, rule), w, g, {m}, range);
 }
 
 UpdateReach adam(const UpdateStep& step, const Adam& rule, float* w, const float* g, float* m,
-                 float* v, float* largest_v, int64_t n) {
-  if (largest_v) return run(step, AdamRule<true>(rule), w, g, {m, v, largest_v}, n);
-  return run(step, AdamRule<false>(rule), w, g, {m, v}, n);
+                 float* v, float* largest_v, const UpdateRange& range) {
+  if (largest_v) return run(step, AdamRule<true>(rule), w, g, {m, v, largest_v}, range);
+  return run(step, AdamRule<false>(rule), w, g, {m, v}, range);
 }
 
 UpdateReach rms_prop(const UpdateStep& step, const RmsProp& rule, float* w, const float* g,
-                     float* v, float* average, float* moment, int64_t n) {
+                     float* v, float* average, float* moment, const UpdateRange& range) {
   if (average && moment) {
-    return run(step, RmsPropRule<true, true>(step, rule), w, g, {v, average, moment}, n);
+    return run(step, RmsPropRule<true, true>(step, rule), w, g, {v, average, moment}, range);
   }
-  if (average) return run(step, RmsPropRule<true, false>(step, rule), w, g, {v, average}, n);
-  if (moment) return run(step, RmsPropRule<false, true>(step, rule), w, g, {v, moment}, n);
-  return run(step, RmsPropRule<false, false>(step, rule), w, g, {v}, n);
+  if (average) return run(step, RmsPropRule<true, false>(step, rule), w, g, {v, average}, range);
+  if (moment) return run(step, RmsPropRule<false, true>(step, rule), w, g, {v, moment}, range);
+  return run(step, RmsPropRule<false, false>(step, rule), w, g, {v}, range);
 }
 
 UpdateReach adagrad(const UpdateStep& step, float epsilon, float* w, const float* g, float* a,
-                    int64_t n) {
-  return run(step, AdagradRule(step, epsilon), w, g, {a}, n);
+                    const UpdateRange& range) {
+  return run(step, AdagradRule(step, epsilon), w, g, {a}, range);
 }
 
 UpdateReach adadelta(const UpdateStep& step, const Adadelta& rule, float* w, const float* g,
-                     float* a, float* delta, int64_t n) {
-  return run(step, AdadeltaRule(step, rule), w, g, {a, delta}, n);
+                     float* a, float* delta, const UpdateRange& range) {
+  return run(step, AdadeltaRule(step, rule), w, g, {a, delta}, range);
 }
 
 UpdateReach adamax(const UpdateStep& step, const Adamax& rule, float* w, const float* g, float* m,
-                   float* u, int64_t n) {
-  return run(step, AdamaxRule(step, rule), w, g, {m, u}, n);
+                   float* u, const UpdateRange& range) {
+  return run(step, AdamaxRule(step, rule), w, g, {m, u}, range);
 }
 
 UpdateReach nadam(const UpdateStep& step, const Nadam& rule, float* w, const float* g, float* m,
-                  float* v, int64_t n) {
-  return run(step, NadamRule(step, rule), w, g, {m, v}, n);
+                  float* v, const UpdateRange& range) {
+  return run(step, NadamRule(step, rule), w, g, {m, v}, range);
 }
 
 UpdateReach lion(const UpdateStep& step, const Lion& rule, float* w, const float* g, float* m,
-                 int64_t n) {
-  return run(step, LionRule(step, rule), w, g, {m}, n);
+                 const UpdateRange& range) {
+  return run(step, LionRule(step, rule), w, g, {m}, range);
 }
 
 // y = f(x, y) element by element.
@@ -309,48 +341,50 @@ HWY_EXPORT(ema);
 HWY_EXPORT(scaled_sum);
 HWY_EXPORT(add_scaled);
 
-UpdateReach update_sgd(const UpdateStep& step, float* w, const float* g, int64_t n) noexcept {
-  return HWY_DYNAMIC_DISPATCH(sgd)(step, w, g, n);
+UpdateReach update_sgd(const UpdateStep& step, float* w, const float* g,
+                       const UpdateRange& range) noexcept {
+  return HWY_DYNAMIC_DISPATCH(sgd)(step, w, g, range);
 }
 
 UpdateReach update_sgd_momentum(const UpdateStep& step, const Momentum& rule, float* w,
-                                const float* g, float* m, int64_t n) noexcept {
-  return HWY_DYNAMIC_DISPATCH(sgd_momentum)(step, rule, w, g, m, n);
+                                const float* g, float* m, const UpdateRange& range) noexcept {
+  return HWY_DYNAMIC_DISPATCH(sgd_momentum)(step, rule, w, g, m, range);
 }
 
 UpdateReach update_adam(const UpdateStep& step, const Adam& rule, float* w, const float* g,
-                        float* m, float* v, float* largest_v, int64_t n) noexcept {
-  return HWY_DYNAMIC_DISPATCH(adam)(step, rule, w, g, m, v, largest_v, n);
+                        float* m, float* v, float* largest_v, const UpdateRange& range) noexcept {
+  return HWY_DYNAMIC_DISPATCH(adam)(step, rule, w, g, m, v, largest_v, range);
 }
 
 UpdateReach update_rms_prop(const UpdateStep& step, const RmsProp& rule, float* w, const float* g,
-                            float* v, float* average, float* moment, int64_t n) noexcept {
-  return HWY_DYNAMIC_DISPATCH(rms_prop)(step, rule, w, g, v, average, moment, n);
+                            float* v, float* average, float* moment,
+                            const UpdateRange& range) noexcept {
+  return HWY_DYNAMIC_DISPATCH(rms_prop)(step, rule, w, g, v, average, moment, range);
 }
 
 UpdateReach update_adagrad(const UpdateStep& step, float epsilon, float* w, const float* g,
-                           float* a, int64_t n) noexcept {
-  return HWY_DYNAMIC_DISPATCH(adagrad)(step, epsilon, w, g, a, n);
+                           float* a, const UpdateRange& range) noexcept {
+  return HWY_DYNAMIC_DISPATCH(adagrad)(step, epsilon, w, g, a, range);
 }
 
 UpdateReach update_adadelta(const UpdateStep& step, const Adadelta& rule, float* w, const float* g,
-                            float* a, float* d, int64_t n) noexcept {
-  return HWY_DYNAMIC_DISPATCH(adadelta)(step, rule, w, g, a, d, n);
+                            float* a, float* d, const UpdateRange& range) noexcept {
+  return HWY_DYNAMIC_DISPATCH(adadelta)(step, rule, w, g, a, d, range);
 }
 
 UpdateReach update_adamax(const UpdateStep& step, const Adamax& rule, float* w, const float* g,
-                          float* m, float* u, int64_t n) noexcept {
-  return HWY_DYNAMIC_DISPATCH(adamax)(step, rule, w, g, m, u, n);
+                          float* m, float* u, const UpdateRange& range) noexcept {
+  return HWY_DYNAMIC_DISPATCH(adamax)(step, rule, w, g, m, u, range);
 }
 
 UpdateReach update_nadam(const UpdateStep& step, const Nadam& rule, float* w, const float* g,
-                         float* m, float* v, int64_t n) noexcept {
-  return HWY_DYNAMIC_DISPATCH(nadam)(step, rule, w, g, m, v, n);
+                         float* m, float* v, const UpdateRange& range) noexcept {
+  return HWY_DYNAMIC_DISPATCH(nadam)(step, rule, w, g, m, v, range);
 }
 
 UpdateReach update_lion(const UpdateStep& step, const Lion& rule, float* w, const float* g,
-                        float* m, int64_t n) noexcept {
-  return HWY_DYNAMIC_DISPATCH(lion)(step, rule, w, g, m, n);
+                        float* m, const UpdateRange& range) noexcept {
+  return HWY_DYNAMIC_DISPATCH(lion)(step, rule, w, g, m, range);
 }
 
 void update_ema(float momentum, const float* w, float* average, int64_t n) noexcept {

@@ -24,8 +24,23 @@ struct UpdateReach {
   float slot = 0;
 };
 
+// The elements that a pass updates: `columns` of them side by side, or those of each of `count`
+// rows of a table of so many columns. A row's gradient is the row of `g` with its place in the
+// list, or, with `one_gradient`, the first one for all.
+struct UpdateRange {
+  UpdateRange(int64_t n) : columns(n) {}
+  UpdateRange(const int32_t* rows, int64_t count, int64_t columns, bool one_gradient)
+      : rows(rows), count(count), columns(columns), one_gradient(one_gradient) {}
+
+  const int32_t* rows = nullptr;
+  int64_t count = 1;
+  int64_t columns;
+  bool one_gradient = false;
+};
+
 // w -= g * lr
-UpdateReach update_sgd(const UpdateStep& step, float* w, const float* g, int64_t n) noexcept;
+UpdateReach update_sgd(const UpdateStep& step, float* w, const float* g,
+                       const UpdateRange& range) noexcept;
 
 // m = m * momentum - g * lr; w += nesterov ? m * momentum - g * lr : m
 struct Momentum {
@@ -33,7 +48,7 @@ struct Momentum {
   bool nesterov = false;
 };
 UpdateReach update_sgd_momentum(const UpdateStep& step, const Momentum& rule, float* w,
-                                const float* g, float* m, int64_t n) noexcept;
+                                const float* g, float* m, const UpdateRange& range) noexcept;
 
 // m += (g - m) * one_minus_beta1; v += (g * g - v) * one_minus_beta2;
 // w -= m * alpha / (sqrt(v) + epsilon). With largest_v (AMSGrad), its running maximum of v takes
@@ -45,7 +60,7 @@ struct Adam {
   float epsilon = 1e-7f;
 };
 UpdateReach update_adam(const UpdateStep& step, const Adam& rule, float* w, const float* g,
-                        float* m, float* v, float* largest_v, int64_t n) noexcept;
+                        float* m, float* v, float* largest_v, const UpdateRange& range) noexcept;
 
 // v = rho * v + one_minus_rho * g^2; with average (centered): average = rho * average +
 // one_minus_rho * g, and d = v - average^2 + epsilon, else d = v + epsilon; with moment: moment =
@@ -57,11 +72,12 @@ struct RmsProp {
   float epsilon = 1e-7f;
 };
 UpdateReach update_rms_prop(const UpdateStep& step, const RmsProp& rule, float* w, const float* g,
-                            float* v, float* average, float* moment, int64_t n) noexcept;
+                            float* v, float* average, float* moment,
+                            const UpdateRange& range) noexcept;
 
 // a += g^2; w -= lr * g / sqrt(a + epsilon)
 UpdateReach update_adagrad(const UpdateStep& step, float epsilon, float* w, const float* g,
-                           float* a, int64_t n) noexcept;
+                           float* a, const UpdateRange& range) noexcept;
 
 // a = rho * a + one_minus_rho * g^2; d = -sqrt(D + epsilon) * g / sqrt(a + epsilon);
 // D = rho * D + one_minus_rho * d^2; w += lr * d
@@ -71,7 +87,7 @@ struct Adadelta {
   float epsilon = 1e-7f;
 };
 UpdateReach update_adadelta(const UpdateStep& step, const Adadelta& rule, float* w, const float* g,
-                            float* a, float* d, int64_t n) noexcept;
+                            float* a, float* d, const UpdateRange& range) noexcept;
 
 // m += (g - m) * one_minus_beta1; u = max(beta2 * u, |g|);
 // w -= lr * m / (one_minus_beta1_power * (u + epsilon))
@@ -82,7 +98,7 @@ struct Adamax {
   float epsilon = 1e-7f;
 };
 UpdateReach update_adamax(const UpdateStep& step, const Adamax& rule, float* w, const float* g,
-                          float* m, float* u, int64_t n) noexcept;
+                          float* m, float* u, const UpdateRange& range) noexcept;
 
 // m and v as Adam; mhat = u_next * m / one_minus_product_next + one_minus_u * g /
 // one_minus_product; vhat = v / one_minus_beta2_power; w -= mhat * lr / (sqrt(vhat) + epsilon)
@@ -97,7 +113,7 @@ struct Nadam {
   float epsilon = 1e-7f;
 };
 UpdateReach update_nadam(const UpdateStep& step, const Nadam& rule, float* w, const float* g,
-                         float* m, float* v, int64_t n) noexcept;
+                         float* m, float* v, const UpdateRange& range) noexcept;
 
 // w -= lr * sign(m * beta1 + g * one_minus_beta1); m = m * beta2 + g * one_minus_beta2
 struct Lion {
@@ -107,7 +123,7 @@ struct Lion {
   float one_minus_beta2 = 0.01f;
 };
 UpdateReach update_lion(const UpdateStep& step, const Lion& rule, float* w, const float* g,
-                        float* m, int64_t n) noexcept;
+                        float* m, const UpdateRange& range) noexcept;
 
 // average = momentum * average + (1 - momentum) * w
 void update_ema(float momentum, const float* w, float* average, int64_t n) noexcept;

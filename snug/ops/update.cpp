@@ -14,19 +14,34 @@
 namespace snug::ops {
 namespace {
 
-// The zeros that stand for the gradient of rows without one.
-constexpr int64_t kZeros = 2048;
 constexpr int64_t kGrain = 64;
 
 // Marks in `touched`.
 constexpr uint8_t kNever = 0, kBefore = 1, kNow = 2;
 
-// Whether the rows from here on were never touched: most are not, in a large table.
-bool none_of_eight(const uint8_t* touched) {
-  uint64_t marks;
-  std::memcpy(&marks, touched, sizeof(marks));
-  return marks == 0;
-}
+// So many rows without a gradient are updated at a time.
+constexpr int64_t kBlockRows = 256;
+
+// The rows of a table that change although they have no gradient now.
+struct MovingRows {
+  const uint8_t* touched;
+  bool all;  // Those that never had one, too.
+
+  bool has(int64_t row) const { return touched[row] == kBefore || (all && touched[row] == kNever); }
+
+  // The first of them from `row` on; `end` where there is none. Eight marks at a time: most rows of
+  // a large table were never touched.
+  int64_t next(int64_t row, int64_t end) const {
+    for (; !all && row + 8 <= end; row += 8) {
+      uint64_t marks;
+      std::memcpy(&marks, touched + row, sizeof(marks));
+      const uint64_t before = marks & (kBefore * 0x0101010101010101u);
+      if (before != 0) return row + std::countr_zero(before) / 8;
+    }
+    while (row < end && !has(row)) ++row;
+    return row;
+  }
+};
 
 // Threads write to lines of their own.
 struct alignas(64) Reach {
@@ -61,6 +76,7 @@ class UpdateKernel final : public Kernel {
         const int threads = elementwise_threads(in[moving].shape.size(), target);
         tables_.push_back({segment, shape[0], shape[1], threads});
         threads_ = std::max(threads_, threads);
+        zeros_ = std::max(zeros_, shape[1]);
       } else {
         dense_.push_back({segment, dense_size_, shape.size()});
         dense_size_ += shape.size();
@@ -71,7 +87,7 @@ class UpdateKernel final : public Kernel {
   }
 
   size_t scratch_bytes() const override {
-    return threads_ * sizeof(Reach) + (tables_.empty() ? 0 : kZeros * sizeof(float));
+    return threads_ * sizeof(Reach) + zeros_ * sizeof(float);
   }
 
   void run(const Run& run) const noexcept override {
@@ -170,49 +186,29 @@ class UpdateKernel final : public Kernel {
                   Reach& reach) const noexcept {
     const UpdatePlace& place = layout_.places[table.place];
     const State whole = state(run, place);
-    const kernels::UpdateStep step = this->step(run, table.place);
-    const float* sums = run.input(place.gradient);
-    const auto* indices = run.input<int32_t>(place.gradient + 1);
-    for (int64_t i = range.begin; i < range.end; ++i) {
-      const State at = whole.at(indices[i] * table.columns);
-      reach.add(rule.run(step, at.weight, sums + i * table.columns, at.slots, table.columns));
-    }
+    const float* sums = run.input(place.gradient) + range.begin * table.columns;
+    const auto* indices = run.input<int32_t>(place.gradient + 1) + range.begin;
+    reach.add(rule.run(step(run, table.place), whole.weight, sums, whole.slots,
+                       {indices, range.end - range.begin, table.columns, false}));
   }
 
-  // The rows that have none, in stretches.
+  // The rows that have none, but move.
   void run_others(const Run& run, const BoundRule& rule, const Table& table, Range range,
                   Reach& reach) const noexcept {
     const UpdatePlace& place = layout_.places[table.place];
-    const auto* touched = run.input<uint8_t>(place.touched);
-    const kernels::UpdateStep step = still(run, table);
+    const State whole = state(run, place);
+    kernels::UpdateStep step = this->step(run, table.place);
+    step.gradient_scale = 1;
     const bool all = step.weight_decay != 0 || !layout_.rule.rests_at_zero();
-    const auto moves = [&](int64_t row) {
-      return touched[row] == kBefore || (all && touched[row] == kNever);
-    };
-    for (int64_t row = range.begin; row < range.end;) {
-      const int64_t first = row;
-      while (row < range.end && moves(row)) ++row;
-      run_still(run, rule, step, state(run, place).at(first * table.columns),
-                (row - first) * table.columns, reach);
-      while (row < range.end && !moves(row)) {
-        const bool eight = !all && row + 8 <= range.end && none_of_eight(touched + row);
-        row += eight ? 8 : 1;
-      }
-    }
-  }
-
-  kernels::UpdateStep still(const Run& run, const Table& table) const {
-    kernels::UpdateStep result = step(run, table.place);
-    result.gradient_scale = 1;
-    return result;
-  }
-
-  void run_still(const Run& run, const BoundRule& rule, const kernels::UpdateStep& step,
-                 const State& first, int64_t size, Reach& reach) const noexcept {
+    const MovingRows moving{run.input<uint8_t>(place.touched), all};
     const auto* zeros = reinterpret_cast<const float*>(static_cast<Reach*>(run.scratch) + threads_);
-    for (int64_t done = 0; done < size; done += kZeros) {
-      const State at = first.at(done);
-      reach.add(rule.run(step, at.weight, zeros, at.slots, std::min(kZeros, size - done)));
+    for (int64_t row = moving.next(range.begin, range.end); row < range.end;) {
+      int32_t rows[kBlockRows];
+      int64_t count = 0;
+      for (; row < range.end && count < kBlockRows; row = moving.next(row + 1, range.end))
+        rows[count++] = static_cast<int32_t>(row);
+      reach.add(
+          rule.run(step, whole.weight, zeros, whole.slots, {rows, count, table.columns, true}));
     }
   }
 
@@ -221,7 +217,8 @@ class UpdateKernel final : public Kernel {
   std::vector<Table> tables_;
   int64_t dense_size_ = 0;
   int dense_threads_ = 1;
-  int threads_ = 1;  // The most that any pass has.
+  int threads_ = 1;    // The most that any pass has.
+  int64_t zeros_ = 0;  // The gradient of a row without one: the widest table's.
 };
 
 class Update final : public Op {
@@ -342,7 +339,9 @@ bool is_row_gradient(Value gradient) {
          gradient.producer()->op().traits().row_gradient;
 }
 
-bool wants_touched(const UpdateRule& rule, bool decays) { return decays || !rule.rests(); }
+bool wants_touched(const UpdateRule& rule, bool decays) {
+  return !rule.lazy && (decays || !rule.rests());
+}
 
 Value update(const std::vector<UpdateSegment>& segments, const UpdateOptions& options) {
   if (segments.empty()) throw Error("update: there is no weight; give at least one");

@@ -36,7 +36,7 @@ struct UpdateOptions {
 };
 
 // Whether the segment of a row gradient needs `touched`: not if a row without a gradient never
-// changes.
+// changes, by its rule or because the rule is lazy.
 bool wants_touched(const UpdateRule& rule, bool decays);
 
 // Scales and clips the gradients, decays and updates the weights, in one pass. A row gradient has

@@ -14,36 +14,36 @@ struct Loop {
   float* w;
   const float* g;
   float* const* slots;
-  int64_t n;
+  const kernels::UpdateRange& range;
 
   kernels::UpdateReach operator()(const BoundRule::Sgd&) const {
-    return kernels::update_sgd(step, w, g, n);
+    return kernels::update_sgd(step, w, g, range);
   }
   kernels::UpdateReach operator()(const kernels::Momentum& rule) const {
-    return kernels::update_sgd_momentum(step, rule, w, g, slots[0], n);
+    return kernels::update_sgd_momentum(step, rule, w, g, slots[0], range);
   }
   kernels::UpdateReach operator()(const kernels::Adam& rule) const {
-    return kernels::update_adam(step, rule, w, g, slots[0], slots[1], slots[2], n);
+    return kernels::update_adam(step, rule, w, g, slots[0], slots[1], slots[2], range);
   }
   kernels::UpdateReach operator()(const BoundRule::RmsProp& rule) const {
     float* moment = rule.moment ? slots[1] : nullptr;
     float* average = rule.centered ? slots[rule.moment ? 2 : 1] : nullptr;
-    return kernels::update_rms_prop(step, rule.scalars, w, g, slots[0], average, moment, n);
+    return kernels::update_rms_prop(step, rule.scalars, w, g, slots[0], average, moment, range);
   }
   kernels::UpdateReach operator()(const BoundRule::Adagrad& rule) const {
-    return kernels::update_adagrad(step, rule.epsilon, w, g, slots[0], n);
+    return kernels::update_adagrad(step, rule.epsilon, w, g, slots[0], range);
   }
   kernels::UpdateReach operator()(const kernels::Adadelta& rule) const {
-    return kernels::update_adadelta(step, rule, w, g, slots[0], slots[1], n);
+    return kernels::update_adadelta(step, rule, w, g, slots[0], slots[1], range);
   }
   kernels::UpdateReach operator()(const kernels::Adamax& rule) const {
-    return kernels::update_adamax(step, rule, w, g, slots[0], slots[1], n);
+    return kernels::update_adamax(step, rule, w, g, slots[0], slots[1], range);
   }
   kernels::UpdateReach operator()(const kernels::Nadam& rule) const {
-    return kernels::update_nadam(step, rule, w, g, slots[0], slots[1], n);
+    return kernels::update_nadam(step, rule, w, g, slots[0], slots[1], range);
   }
   kernels::UpdateReach operator()(const kernels::Lion& rule) const {
-    return kernels::update_lion(step, rule, w, g, slots[0], n);
+    return kernels::update_lion(step, rule, w, g, slots[0], range);
   }
 };
 
@@ -139,8 +139,9 @@ void BoundRule::bind_nadam(const UpdateRule& rule, float t) {
 }
 
 kernels::UpdateReach BoundRule::run(const kernels::UpdateStep& step, float* w, const float* g,
-                                    float* const* slots, int64_t n) const noexcept {
-  return std::visit(Loop{step, w, g, slots, n}, bound_);
+                                    float* const* slots,
+                                    const kernels::UpdateRange& range) const noexcept {
+  return std::visit(Loop{step, w, g, slots, range}, bound_);
 }
 
 }  // namespace snug::ops

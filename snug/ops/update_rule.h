@@ -28,6 +28,7 @@ struct UpdateRule {
   double beta_2 = 0.999;
   double epsilon = 1e-7;
   bool amsgrad = false;
+  bool lazy = false;  // Of a row gradient: rows without a gradient stay as they are.
 
   int slots() const;
   // Nadam keeps the product of its momentum factors beside the slots: float32 [], 1 at the start.
@@ -46,9 +47,9 @@ class BoundRule {
 
   float product() const { return product_; }  // Nadam's, this update included.
 
-  // Updates n weights; `slots` points at each slot's elements for them.
+  // Updates the weights of a range; `slots` points at each slot's elements.
   kernels::UpdateReach run(const kernels::UpdateStep& step, float* w, const float* g,
-                           float* const* slots, int64_t n) const noexcept;
+                           float* const* slots, const kernels::UpdateRange& range) const noexcept;
 
   struct Sgd {};
   struct RmsProp {
