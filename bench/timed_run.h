@@ -16,6 +16,7 @@ struct RunOptions {
   // step     fit without shuffling, metrics and progress: what the step itself costs
   // user     fit as users call it: shuffled, with accuracy and the progress bar
   // touched  W9: as step, after every row of every table has been trained once
+  // lazy     W9: as touched, with an Adam that leaves rows alone which are not in the batch
   std::string mode = "step";
   int64_t most_steps = 0;  // Of a block, for a quick look; 0: as the workload has them.
 };

@@ -24,6 +24,7 @@ constexpr const char* kHelp =
   --mode step       fit alone: no shuffling, metrics or progress (default)
          user       W1: fit as users call it, shuffled, with accuracy and the progress bar
          touched    W9: once every row of every table has been trained
+         lazy       W9: as touched, with a lazy Adam
   --threads N       default: all cores
   --steps N         at most so many steps a block, for a quick look
   --seconds S       how long blocks are timed; default 2

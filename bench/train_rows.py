@@ -16,6 +16,7 @@ class Row:
     peers: tuple
     unit: str = "step"
     first_step_goal: float = 0  # Seconds from the start of the process; 0: none.
+    only: tuple = ()  # The peers that have it; empty: all.
 
 
 def _row(workload, title, goal, **more):
@@ -32,6 +33,8 @@ ROWS = {row.name: row for row in [
     _row("W6", "ResNet-20", 1.2, first_step_goal=1.5),
     _row("W9", "26 embeddings, Adam", 3),
     Row("W9-touched", "W9, every row touched", 1.05, ("W9", "--mode", "touched"), ("W9",)),
+    Row("W9-lazy", "W9, lazy Adam against SparseAdam", 1.2, ("W9", "--mode", "lazy"), ("W9", "--sparse"),
+        only=("torch", "torch-tuned")),
     _row("W10", "build, compile, fit a small model", 12, unit="model"),
     _row("W11", "U-Net", 1.3),
     _row("W12", "MobileNetV2", 2),
@@ -48,6 +51,8 @@ class Entrant:
     keeps_heap: bool = False
 
     def enters(self, row):
+        if self.script and row.only and self.name not in row.only:
+            return False
         return not self.rows or row.name in self.rows
 
     def command(self, row, python, train_bench, threads, steps):

@@ -6,6 +6,7 @@ import workloads as wl
 parser = protocol.parser(__doc__)
 parser.add_argument("--compile", action="store_true")
 parser.add_argument("--tuned", action="store_true")
+parser.add_argument("--sparse", action="store_true", help="W9: sparse gradients of the tables and SparseAdam")
 args = parser.parse_args()
 
 import torch
@@ -54,7 +55,7 @@ def resnet20():
 class Tabular(nn.Module):
     def __init__(self):
         super().__init__()
-        self.emb = nn.ModuleList([nn.Embedding(wl.ROWS9, wl.WIDTH9) for _ in range(wl.TABLES9)])
+        self.emb = nn.ModuleList([nn.Embedding(wl.ROWS9, wl.WIDTH9, sparse=args.sparse) for _ in range(wl.TABLES9)])
         self.mlp = mlp(wl.NUMBERS9 + wl.TABLES9 * wl.WIDTH9, [256, 128])
 
     def forward(self, num, cat):
@@ -127,13 +128,16 @@ def keras_init(m):
         nn.init.uniform_(m.weight, -0.05, 0.05)
 
 
-def make_optimizer(model):
+def make_optimizers(model):
     more = {"fused": True} if args.tuned else {}
+    if args.sparse:
+        return [torch.optim.SparseAdam(model.emb.parameters(), lr=1e-3, eps=1e-7),
+                torch.optim.Adam(model.mlp.parameters(), lr=1e-3, eps=1e-7, **more)]
     if W == "W6":
-        return torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, **more)
+        return [torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, **more)]
     if W == "W12":
-        return torch.optim.SGD(model.parameters(), lr=0.01, **more)
-    return torch.optim.Adam(model.parameters(), lr=1e-3, eps=1e-7, **more)
+        return [torch.optim.SGD(model.parameters(), lr=0.01, **more)]
+    return [torch.optim.Adam(model.parameters(), lr=1e-3, eps=1e-7, **more)]
 
 
 def make_step():
@@ -143,17 +147,19 @@ def make_step():
     if args.tuned and W in wl.CONV:
         model = model.to(memory_format=torch.channels_last)
     model.train()
-    optimizer = make_optimizer(model)
+    optimizers = make_optimizers(model)
     criterion = nn.BCEWithLogitsLoss() if W in wl.BINARY else nn.CrossEntropyLoss()
     forward = lambda xs, y: criterion(model(*xs), y)
     if args.compile:
         forward = torch.compile(forward)
 
     def step(xs, y):
-        optimizer.zero_grad(set_to_none=True)
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=True)
         loss = forward(xs, y)
         loss.backward()
-        optimizer.step()
+        for optimizer in optimizers:
+            optimizer.step()
         return loss
     return step
 

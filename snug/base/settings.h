@@ -52,6 +52,8 @@ class SettingVisitor {
   }
   // Rows of numbers: the paddings of ZeroPadding2D, ((top, bottom), (left, right)).
   virtual void visit(std::string_view name, std::vector<std::vector<int64_t>>& value) = 0;
+  // A setting that Keras does not have, false where it is not given: left out of Keras's files.
+  virtual void visit_own(std::string_view name, bool& value) { visit(name, value); }
   // Another object with settings of its own, or null.
   virtual void visit(std::string_view name, Family family, ConfigurablePtr& value) = 0;
 };

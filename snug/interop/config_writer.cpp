@@ -28,6 +28,7 @@ class ConfigWriter final : public SettingVisitor {
   void visit(std::string_view name, std::vector<std::vector<int64_t>>& value) override {
     write(name, value);
   }
+  void visit_own(std::string_view, bool&) override {}
   void visit(std::string_view name, Family family, ConfigurablePtr& value) override {
     if (value)
       config[std::string(name)] = serialized(module_of(family), *value);

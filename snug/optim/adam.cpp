@@ -11,7 +11,8 @@ class AdamDefinition : public OptimizerDefinition {
         beta_1_(options.beta_1),
         beta_2_(options.beta_2),
         epsilon_(options.epsilon),
-        amsgrad_(options.amsgrad) {}
+        amsgrad_(options.amsgrad),
+        lazy_(options.lazy) {}
 
   std::string_view class_name() const override { return "Adam"; }
 
@@ -21,7 +22,8 @@ class AdamDefinition : public OptimizerDefinition {
             .beta_1 = beta_1_,
             .beta_2 = beta_2_,
             .epsilon = epsilon_,
-            .amsgrad = amsgrad_};
+            .amsgrad = amsgrad_,
+            .lazy = lazy_};
   }
 
   std::vector<SlotKind> slot_kinds() const override {
@@ -35,10 +37,11 @@ class AdamDefinition : public OptimizerDefinition {
     visitor.visit("beta_2", beta_2_);
     visitor.visit("epsilon", epsilon_);
     visitor.visit("amsgrad", amsgrad_);
+    visitor.visit_own("lazy", lazy_);
   }
 
   double beta_1_, beta_2_, epsilon_;
-  bool amsgrad_;
+  bool amsgrad_, lazy_;
 };
 
 AdamOptions decaying(AdamOptions options) {

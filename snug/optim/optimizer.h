@@ -54,6 +54,9 @@ struct AdamOptions {
   double beta_2 = 0.999;
   double epsilon = 1e-7;
   bool amsgrad = false;
+  // Of embeddings: rows that are not in the batch keep their weights and moments. Not Keras's Adam,
+  // whose moments fade with every step; much faster once most rows of a large table were trained.
+  bool lazy = false;
   std::optional<double> weight_decay, clipnorm, clipvalue, global_clipnorm;
   bool use_ema = false;
   double ema_momentum = 0.99;

@@ -133,5 +133,22 @@ TEST(RowGradient, LeavesRowsThatNeverHadOneUntouched) {
   EXPECT_EQ(run.weight_values(0)[2], 1);
 }
 
+// Rows that are in the batch move as Keras's would, the others not at all.
+TEST(RowGradient, OfALazyAdamMovesTheListedRowsOnly) {
+  OptimizerRun lazy(AdamW({.lazy = true}), {{"t", {5, 2}, Floats(10, 1), 2}});
+  OptimizerRun dense(AdamW(), {{"t", {5, 2}, Floats(10, 1)}});
+  EXPECT_TRUE(lazy.slots(Slot::Role::touched).empty());
+  const Floats before = lazy.weight_values(0);
+  lazy.step({{{1, 2}, {3}}});
+  dense.step({{{0, 0, 0, 0, 0, 0, 1, 2, 0, 0}, {}}});
+  const Floats first = lazy.weight_values(0);
+  for (size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(first[i], i / 2 == 3 ? dense.weight_values(0)[i] : before[i]) << i;
+  }
+  lazy.step({{{1, 1}, {0}}});
+  EXPECT_EQ(lazy.weight_values(0)[6], first[6]);
+  EXPECT_NE(lazy.weight_values(0)[0], first[0]);
+}
+
 }  // namespace
 }  // namespace snug::testing
