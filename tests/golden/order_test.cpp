@@ -86,6 +86,54 @@ TEST(Settings, OfGoldenModelsKeepTheirOrder) {
   }
 }
 
+// "layers/dense/vars" and "layers/dense/vars/0 [3, 3]", sorted.
+std::vector<std::string> tree_of(const Network& network) {
+  std::vector<std::string> tree;
+  for (const WeightGroup& group : weight_groups(network)) {
+    tree.push_back(group.path);
+    for (size_t i = 0; i < group.variables.size(); ++i) {
+      tree.push_back(
+          fmt::format("{}/{} {}", group.path, i, group.variables[i]->type().shape.text()));
+    }
+  }
+  std::ranges::sort(tree);
+  return tree;
+}
+
+std::vector<std::string> tree_of(const Json& entries) {
+  std::vector<std::string> tree;
+  for (const Json& entry : entries) {
+    if (entry.is_string()) {
+      tree.push_back(entry.get<std::string>());
+      continue;
+    }
+    const Shape shape(entry[1].get<std::vector<int64_t>>());
+    tree.push_back(fmt::format("{} {}", entry[0].get<std::string>(), shape.text()));
+  }
+  std::ranges::sort(tree);
+  return tree;
+}
+
+// Random models of make_orders.py: shared and nested layers, operators, several inputs and outputs.
+// The order of layers decides which weights a file gives to whom.
+TEST(Order, OfRandomModelsIsKeras) {
+  const Json models = Json::parse(read_text(golden_path("orders.json")));
+  ASSERT_GE(models.size(), 200);
+  for (size_t i = 0; i < models.size(); ++i) {
+    SCOPED_TRACE(i);
+    const auto network = read_network(snug::Json::parse(models[i].at("config").dump()));
+    network->set_paths();
+    std::vector<std::string> names;
+    for (const LayerPtr& layer : network->layers()) names.push_back(layer->name());
+    ASSERT_EQ(names, models[i].at("layers").get<std::vector<std::string>>());
+    ASSERT_EQ(tree_of(*network), tree_of(models[i].at("tree")));
+    const auto again = read_network(snug::Json::parse(write_network(*network).dump()));
+    again->set_paths();
+    ASSERT_EQ(tree_of(*again), tree_of(*network)) << "written and read again";
+  }
+  std::printf("%zu of %zu random models in Keras's order\n", models.size(), models.size());
+}
+
 TEST(Settings, OfNestedAndSharedModelsAreKept) {
   const Symbol a = Input({4}, {.name = "a"}), b = Input({4}, {.name = "b"});
   const Layer shared = Dense(3, {.name = "shared"});
