@@ -16,6 +16,7 @@
 #include "snug/cli/session.h"
 #include "snug/cli/versions.h"
 #include "snug/train/progress.h"
+#include "snug/train/tensor_board.h"
 
 namespace snug::cli {
 namespace {
@@ -80,7 +81,7 @@ void print_end(const Arguments& arguments, const RunDirectory& directory, const 
              bytes("budget_bytes"), bytes("planned_bytes"));
   fmt::print(
       "Kept:   {}/ with best.keras, last.keras, run.yaml, summary.json, history.csv, report.txt, "
-      "checkpoints\n",
+      "events (for TensorBoard), checkpoints\n",
       directory.path().string());
   if (summary["exit"] != 0) {
     fmt::print("Next:   go on where it stopped:             snug fit {} --resume\n",
@@ -104,6 +105,8 @@ int fit_command(const Arguments& arguments) {
   session.fit.callbacks.push_back(watch);
   const auto models = std::make_shared<RunModels>();
   session.fit.callbacks.push_back(models);
+  const auto events = std::make_shared<TensorBoardCallback>("", TensorBoardOptions(), real_files());
+  session.fit.callbacks.push_back(events);
   session.fit.interrupted = [] { return caught_signal() != 0; };
   const CheckpointOptions saving = session.fit.checkpoint;
   const auto place = [&](const RunDirectory& at) {
@@ -121,6 +124,7 @@ int fit_command(const Arguments& arguments) {
   const RunDirectory directory = directory_of(arguments, session);
   if (!arguments.resume) fit->set_checkpoint(place(directory));
   models->save_to(directory.path());
+  events->set_log_dir((directory.path() / "events").string());
   directory.write("run.yaml", resolved_text(session.run, session.fit, plan.budget_bytes));
   directory.write("report.txt", plan.text());
   if (!arguments.json) {

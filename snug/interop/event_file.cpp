@@ -154,6 +154,15 @@ std::string histogram_event(double wall_time, int64_t step, std::string_view tag
   return summary_event(wall_time, step, tag, metadata("histograms", 2), tensor);
 }
 
+std::string restart_event(double wall_time, int64_t step) {
+  constexpr int kStart = 1;
+  return Message()
+      .real(1, wall_time)
+      .number(2, static_cast<uint64_t>(step))
+      .message(7, Message().number(1, kStart))
+      .text();
+}
+
 std::string model_event(double wall_time, std::string_view json) {
   Message tensor;
   tensor.number(1, kString).message(2, Message()).bytes(8, json);

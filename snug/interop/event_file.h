@@ -22,6 +22,8 @@ std::string scalar_event(double wall_time, int64_t step, std::string_view tag, f
 // 30 even buckets between the least and the largest finite value.
 std::string histogram_event(double wall_time, int64_t step, std::string_view tag,
                             std::span<const float> values);
+// What was written from this step on, by a run that was ended, does not count any more.
+std::string restart_event(double wall_time, int64_t step);
 // The model for TensorBoard's graph page, as Keras's to_json() gives it.
 std::string model_event(double wall_time, std::string_view json);
 

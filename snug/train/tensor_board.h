@@ -1,0 +1,51 @@
+// Event files for TensorBoard; see TensorBoardOptions in callbacks.h.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "snug/interop/event_file.h"
+#include "snug/train/callbacks.h"
+
+namespace snug {
+
+class TensorBoardCallback final : public CallbackDefinition {
+ public:
+  TensorBoardCallback(std::string log_dir, const TensorBoardOptions& options, FileSystem& files)
+      : log_dir_(std::move(log_dir)), options_(options), files_(files) {}
+
+  // For a folder that is known only when the run has been planned.
+  void set_log_dir(std::string log_dir) { log_dir_ = std::move(log_dir); }
+
+  std::string_view class_name() const override { return "TensorBoard"; }
+  void settings(SettingVisitor& visitor) override;
+  bool wants_batch_logs() const override { return options_.update_freq.has_value(); }
+  size_t held_bytes(const Model& model) const override;
+
+  void on_train_begin() override;
+  void on_epoch_begin(int epoch) override;
+  void on_train_batch_end(int64_t batch, const Logs& logs) override;
+  void on_epoch_end(int epoch, Logs& logs) override;
+  void on_train_end(const Logs& logs) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // Runs what writes. A disk that is full or gone ends the event files, not the training.
+  template <typename Write>
+  void writing(const Write& write);
+  void add_validation(int epoch, const std::string& name, double value);
+  void add_run(int epoch);
+  void add_weights(int epoch);
+
+  std::string log_dir_;
+  TensorBoardOptions options_;
+  FileSystem& files_;
+  std::unique_ptr<EventFile> train_, validation_;  // Without train_, nothing is written.
+  bool goes_on_ = false;  // A run that was ended: the next epoch is the first of this file.
+  int64_t batches_ = 0, epoch_batches_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace snug
