@@ -56,10 +56,11 @@ void flatten(const Json& value, CallArguments& into, int depth = 0) {
   for (const Json& item : value) flatten(item, into, depth + 1);
 }
 
-// Arguments that Snug's layers do not take are harmless where they say nothing.
+// Arguments that Snug's layers do not take are harmless where they say nothing: fit and predict
+// decide about training, so the `training = false` that Keras notes at each Dropout says nothing.
 void add_keywords(const Json& keywords, CallArguments& into) {
   for (const auto& [key, value] : keywords.items()) {
-    if (value.is_null()) continue;
+    if (value.is_null() || (key == "training" && value == false)) continue;
     if (key == "inputs" || key == "x" || key == "x1" || key == "x2")
       into.values.push_back(&value);
     else

@@ -124,7 +124,7 @@ TEST(Order, OfRandomModelsIsKeras) {
     const auto network = read_network(snug::Json::parse(models[i].at("config").dump()));
     network->set_paths();
     std::vector<std::string> names;
-    for (const LayerPtr& layer : network->layers()) names.push_back(layer->name());
+    for (const LayerPtr& layer : network->layers()) names.push_back(layer->name);
     ASSERT_EQ(names, models[i].at("layers").get<std::vector<std::string>>());
     ASSERT_EQ(tree_of(*network), tree_of(models[i].at("tree")));
     const auto again = read_network(snug::Json::parse(write_network(*network).dump()));
