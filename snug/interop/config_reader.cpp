@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "snug/base/error.h"
 #include "snug/interop/declared_sizes.h"
@@ -12,9 +13,15 @@
 namespace snug {
 namespace {
 
-// Written by some versions of Keras, without a meaning for Snug whatever their value is.
+// Written by some versions of Keras, without a meaning for Snug whatever their value is. (Keras 2
+// gives separable convolutions a kernel_initializer, of a kernel that they do not have.)
 const std::set<std::string, std::less<>> kWithoutMeaning = {
-    "batch_input_shape", "is_legacy_optimizer", "jit_compile", "renorm_momentum", "ragged"};
+    "batch_input_shape", "input_length", "is_legacy_optimizer", "jit_compile", "kernel_initializer",
+    "renorm_momentum",   "ragged"};
+
+// What Keras 2 called some settings.
+const std::map<std::string, std::string, std::less<>> kOlderNames = {{"negative_slope", "alpha"},
+                                                                     {"learning_rate", "lr"}};
 
 // No list of settings is longer than a shape has axes.
 constexpr size_t kLongestList = 8;
@@ -65,13 +72,20 @@ ConfigReader::ConfigReader(const Json& config, std::string where)
 
 const Json* ConfigReader::find(std::string_view name) {
   if (names_.empty() || names_.back() != name) names_.emplace_back(name);
-  const auto found = config_.find(name);
-  return found == config_.end() ? nullptr : &*found;
+  if (const auto found = config_.find(name); found != config_.end()) return &*found;
+  const auto older = kOlderNames.find(name);
+  if (older == kOlderNames.end()) return nullptr;
+  const auto found = config_.find(older->second);
+  if (found == config_.end()) return nullptr;
+  names_.push_back(older->second);
+  return &*found;
 }
 
 void ConfigReader::refuse(std::string_view name, std::string_view wanted) const {
-  throw Error("{}: {} is {}; Snug expects {}", where_, name, shown(config_.find(name).value()),
-              wanted);
+  const auto older = kOlderNames.find(name);
+  const auto given = config_.find(
+      config_.contains(name) || older == kOlderNames.end() ? std::string(name) : older->second);
+  throw Error("{}: {} is {}; Snug expects {}", where_, given.key(), shown(given.value()), wanted);
 }
 
 void ConfigReader::visit(std::string_view name, bool& value) {
@@ -84,7 +98,9 @@ void ConfigReader::visit(std::string_view name, bool& value) {
 void ConfigReader::visit(std::string_view name, int64_t& value) {
   const Json* given = find(name);
   if (given == nullptr) return;
-  const std::optional<int64_t> read = integer(*given);
+  // Keras 2 writes the axis of a normalization as a list of one.
+  const bool listed = given->is_array() && given->size() == 1;
+  const std::optional<int64_t> read = integer(listed ? given->front() : *given);
   if (!read) refuse(name, "a whole number");
   if (name != "seed" && std::abs(*read) > kLargestSetting) refuse(name, "a smaller number");
   value = *read;
@@ -212,6 +228,7 @@ void ConfigReader::expect_all_read(const std::set<std::string, std::less<>>& oth
         kWithoutMeaning.contains(key))
       continue;
     if (says_nothing(value) || (key == "data_format" && value == "channels_last")) continue;
+    if (key == "groups" && value == 1) continue;
     throw Error("{}: it has the setting {} = {}, which Snug lacks; save the model without it",
                 where_, key, shown(value));
   }

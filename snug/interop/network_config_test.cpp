@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "snug/base/error.h"
+#include "snug/interop/config_writer.h"
 #include "snug/interop/weight_groups.h"
 #include "snug/nn/convolution.h"
 #include "snug/nn/dense.h"
@@ -194,6 +195,50 @@ TEST(WeightGroups, NumberLayersOfOneClassInTheirOrder) {
   EXPECT_EQ(paths, (std::vector<std::string>{"vars", "layers/dense/vars", "layers/dropout/vars",
                                              "layers/dense_1/vars"}));
   EXPECT_EQ(layer_names, (std::vector<std::string>{"net", "z", "dropout", "a"}));
+}
+
+// As Keras 2 wrote them.
+TEST(ReadLayer, KnowsTheOlderNamesOfSettings) {
+  const Layer leaky = read_layer(Json::parse(
+      R"({"class_name": "LeakyReLU", "config": {"name": "l", "alpha": 0.25, "trainable": true}})"));
+  EXPECT_EQ(config_of(*leaky.definition())["negative_slope"], 0.25);
+  const Layer norm = read_layer(
+      Json::parse(R"({"class_name": "BatchNormalization", "config": {"name": "b", "axis": [3]}})"));
+  EXPECT_EQ(config_of(*norm.definition())["axis"], 3);
+  EXPECT_NO_THROW(read_layer(Json::parse(
+      R"({"class_name": "Embedding", "config": {"name": "e", "input_dim": 5, "output_dim": 2,
+          "input_length": 7}})")));
+  EXPECT_THROW(read_layer(Json::parse(
+                   R"({"class_name": "LeakyReLU", "config": {"name": "l", "alpha": "big"}})")),
+               Error);
+  EXPECT_THROW(read_layer(Json::parse(
+                   R"({"class_name": "BatchNormalization", "config": {"axis": [1, 2]}})")),
+               Error);
+}
+
+// Keras 2 names tensors by lists, and counts the calls of nested models from 1.
+TEST(ReadNetwork, TakesNestedModelsAsKeras2NamesThem) {
+  const auto old_input = [](const char* name) {
+    return Json{{"class_name", "InputLayer"},
+                {"name", name},
+                {"config", {{"batch_input_shape", {nullptr, 4}}, {"name", name}}},
+                {"inbound_nodes", Json::array()}};
+  };
+  const auto from = [](const char* layer, int call) {
+    return Json::array({Json::array({layer, call, 0, Json::object()})});
+  };
+  Json inner =
+      functional({old_input("b"), layer("Dense", "d", {{"units", 4}}, Json::array({from("b", 0)}))},
+                 Json::array({Json::array({"b", 0, 0})}), Json::array({Json::array({"d", 0, 0})}));
+  inner["name"] = "net";
+  inner["inbound_nodes"] = Json::array({from("a", 0), from("net", 1)});
+  Json outer = functional({old_input("a"), inner}, Json::array({Json::array({"a", 0, 0})}),
+                          Json::array({Json::array({"net", 2, 0})}));
+  outer["config"]["name"] = "outer";
+  const auto network = read_parsed(outer);
+  EXPECT_EQ(network->layers().size(), 2);
+  outer["config"]["output_layers"][0][1] = 3;
+  EXPECT_THROW(read_parsed(outer), Error) << "the nested model is called twice";
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ class FunctionalReader {
       table_.add(name, {symbol_of(input->type, made.definition())});
       return;
     }
+    if (counts_from_one(layer, nodes)) table_.add_model(name);
     // A layer that Snug lacks is refused before its calls are looked at.
     if (text_at(layer, "module").starts_with("keras.layers"))
       layers_.emplace(name, read_layer(layer));
@@ -184,6 +185,14 @@ class FunctionalReader {
     table_.add(pending.name, out);
   }
 
+  // A nested functional model, whose first call is the one that made it; in Keras 2, whose calls
+  // are lists, a Sequential too.
+  static bool counts_from_one(const Json& layer, const Json& nodes) {
+    const std::string word = text_at(layer, "class_name");
+    const bool keras_2 = nodes.is_array() && nodes.front().is_array();
+    return word == "Functional" || word == "Model" || (word == "Sequential" && keras_2);
+  }
+
   // Keras's operators; Keras's own .h5 files do not say the module, but an operator's operands are
   // not in a list, and a merging layer's are.
   static bool is_operation(const Json& layer, bool in_list) {
@@ -215,16 +224,8 @@ class FunctionalReader {
     return json.is_array() && json.size() >= 3 && json[0].is_string();
   }
 
-  // Ends count the calls of a nested functional model from 1 (keras.md 3.2).
-  Symbol end(const Json& json) const {
-    const auto layer = layers_.find(json[0].get<std::string>());
-    const bool nested = layer != layers_.end() && layer->second->class_name() == "Functional" &&
-                        dynamic_cast<const Network*>(layer->second.definition().get()) != nullptr;
-    Json history = json;
-    if (nested && json[1].is_number_unsigned() && json[1] != 0)
-      history[1] = json[1].get<uint64_t>() - 1;
-    return table_.symbol(history);
-  }
+  // Ends count the calls of a nested model from 1 (keras.md 3.2).
+  Symbol end(const Json& json) const { return table_.symbol(json, /*from_one=*/true); }
 
   const Json& config_;
   std::string where_;

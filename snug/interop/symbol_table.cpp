@@ -33,13 +33,15 @@ int SymbolTable::calls_of(const std::string& layer) const {
   return found == calls_.end() ? 0 : static_cast<int>(found->second.size());
 }
 
-const Symbol* SymbolTable::find(const Json& history) const {
+const Symbol* SymbolTable::find(const Json& history, bool from_one) const {
   const bool sound = history.is_array() && history.size() >= 3 && history[0].is_string() &&
                      history[1].is_number_unsigned() && history[2].is_number_unsigned();
   if (!sound) throw Error("{} names no tensor; the file is damaged", shown(history));
   const auto layer = calls_.find(history[0].get<std::string>());
   if (layer == calls_.end()) return nullptr;
-  const auto call = history[1].get<uint64_t>(), output = history[2].get<uint64_t>();
+  auto call = history[1].get<uint64_t>();
+  const auto output = history[2].get<uint64_t>();
+  if (call > 0 && from_one && models_.contains(layer->first)) --call;
   if (call >= layer->second.size() || output >= layer->second[call].size()) return nullptr;
   return &layer->second[call][output];
 }
@@ -47,7 +49,7 @@ const Symbol* SymbolTable::find(const Json& history) const {
 bool SymbolTable::has_all(const std::vector<const Json*>& arguments) const {
   for (const Json* argument : arguments) {
     const Json* history = history_of(*argument);
-    if (history != nullptr && find(*history) == nullptr) return false;
+    if (history != nullptr && find(*history, argument->is_array()) == nullptr) return false;
   }
   return true;
 }
@@ -56,7 +58,7 @@ Symbols SymbolTable::symbols(const std::vector<const Json*>& arguments, bool num
   Symbols found;
   for (const Json* argument : arguments) {
     if (const Json* history = history_of(*argument)) {
-      found.push_back(symbol(*history));
+      found.push_back(symbol(*history, argument->is_array()));
     } else if (!numbers || !argument->is_number()) {
       throw Error("a call gives {}, which Snug's layers do not take", shown(*argument));
     }
@@ -64,8 +66,8 @@ Symbols SymbolTable::symbols(const std::vector<const Json*>& arguments, bool num
   return found;
 }
 
-Symbol SymbolTable::symbol(const Json& history) const {
-  const Symbol* found = find(history);
+Symbol SymbolTable::symbol(const Json& history, bool from_one) const {
+  const Symbol* found = find(history, from_one);
   if (found == nullptr) throw Error("{} names no tensor; the file is damaged", shown(history));
   return *found;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,21 +16,25 @@ class SymbolTable {
   // The outputs of the next call of this layer.
   void add(const std::string& layer, Symbols outputs);
   int calls_of(const std::string& layer) const;
+  // A layer whose calls are counted from 1, where they are said to be (`from_one`, and in the lists
+  // by which Keras 2 names tensors).
+  void add_model(const std::string& layer) { models_.insert(layer); }
 
   // Whether all tensors among these call arguments are there.
   bool has_all(const std::vector<const Json*>& arguments) const;
   // The tensors among them. Throws Error for a number, unless `numbers` are allowed.
   Symbols symbols(const std::vector<const Json*>& arguments, bool numbers) const;
   // By Keras's history ["dense", 0, 0]. Throws Error where there is none.
-  Symbol symbol(const Json& history) const;
+  Symbol symbol(const Json& history, bool from_one = false) const;
 
   // The operator with the number that stands among its arguments, if there is one.
   static Layer operation(const Json& layer, const std::vector<const Json*>& arguments);
 
  private:
-  const Symbol* find(const Json& history) const;
+  const Symbol* find(const Json& history, bool from_one) const;
 
   std::map<std::string, std::vector<Symbols>> calls_;
+  std::set<std::string, std::less<>> models_;
 };
 
 // A symbol that is not computed from others: an input's.
