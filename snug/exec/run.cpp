@@ -46,7 +46,7 @@ std::byte* Program::Bound::sum(size_t output, int lane) const {
 void Program::Bound::place(int part, int lane) {
   for (size_t i = 0; i < in.size(); ++i) in_pointers[lane * in.size() + i] = in[i].at(part, lane);
   for (size_t i = 0; i < out.size(); ++i) {
-    out_pointers[lane * out.size() + i] = item->sums ? sum(i, lane) : out[i].at(part, lane);
+    out_pointers[lane * out.size() + i] = task->sums ? sum(i, lane) : out[i].at(part, lane);
   }
 }
 
@@ -96,7 +96,7 @@ void Program::run_lane(const BoundStage& stage, int lane, const StepInfo& step) 
 
 void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part, bool first,
                        const StepInfo& step) const {
-  const Item& item = *bound.item;
+  const Task& task = *bound.task;
   if (stage.shape.parts > 1) bound.place(part, lane);
   void** out = bound.out_pointers.data() + lane * bound.out.size();
   Run run{.in = bound.in_pointers.data() + lane * bound.in.size(),
@@ -106,15 +106,15 @@ void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part
           .step = &step,
           .first_row = part * stage.shape.part_rows,
           .lane = lane};
-  if (item.what == Item::What::prepare) return item.kernel->prepare(run, out[0]);
+  if (task.what == Task::What::prepare) return task.kernel->prepare(run, out[0]);
   const bool is_rest = stage.rest_rows > 0 && part == stage.shape.parts - 1;
-  const Kernel& kernel = is_rest ? *item.rest : *item.kernel;
-  if (!item.sums || first) return kernel.run(run);
+  const Kernel& kernel = is_rest ? *task.rest : *task.kernel;
+  if (!task.sums || first) return kernel.run(run);
   if (kernel.accumulates()) {
     run.accumulate = true;
     return kernel.run(run);
   }
-  auto* term = static_cast<std::byte*>(run.scratch) + item.own_scratch_bytes;
+  auto* term = static_cast<std::byte*>(run.scratch) + task.own_scratch_bytes;
   for (size_t i = 0; i < bound.out.size(); ++i) {
     out[i] = term;
     term += (bound.out_bytes[i] + kAlignment - 1) / kAlignment * kAlignment;
@@ -122,16 +122,16 @@ void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part
   kernel.run(run);
   for (size_t i = 0; i < bound.out.size(); ++i) {
     add_to(bound.sum(i, lane), static_cast<const std::byte*>(out[i]), bound.out_bytes[i],
-           graph_->type(item.out[i].value).dtype);
+           graph_->type(task.out[i].value).dtype);
   }
 }
 
 void Program::add_partials(const BoundStage& stage) {
   for (int node = stage.first; node < stage.last; ++node) {
     const Bound& bound = *bound_[node];
-    if (!bound.item->sums) continue;
+    if (!bound.task->sums) continue;
     for (size_t i = 0; i < bound.out.size(); ++i) {
-      const DType dtype = graph_->type(bound.item->out[i].value).dtype;
+      const DType dtype = graph_->type(bound.task->out[i].value).dtype;
       // Split over elements, so that each is added up in the order of the lanes on any number of
       // threads.
       constexpr int64_t kWorthThreadsBytes = 256 << 10;
@@ -149,11 +149,11 @@ void Program::run_profiled(const BoundStage& stage, const StepInfo& step) {
   using Clock = std::chrono::steady_clock;
   if (profile_.empty()) {
     for (const auto& bound : bound_) {
-      Types types = bound->item->node->input_types();
+      Types types = bound->task->node->input_types();
       for (Type& type : types) type = type.at(instance_.rows);
       profile_.push_back(
-          {.name = instance_.problem.nodes[bound->item - instance_.items.data()].name,
-           .bytes = bound->item->node->op().cost(types).bytes});
+          {.name = instance_.problem.nodes[bound->task - instance_.tasks.data()].name,
+           .bytes = bound->task->node->op().cost(types).bytes});
     }
   }
   for (int lane = 0; lane < stage.shape.lanes; ++lane) {
@@ -177,7 +177,7 @@ void Program::run_each(const StepInfo& step, const std::function<void(const Node
     SNUG_CHECK(stage.shape.parts == 1, "run_each needs an instance that keeps all");
     for (int node = stage.first; node < stage.last; ++node) {
       run_node(*bound_[node], stage, 0, 0, true, step);
-      if (bound_[node]->item->what == Item::What::run) visit(*bound_[node]->item->node);
+      if (bound_[node]->task->what == Task::What::run) visit(*bound_[node]->task->node);
     }
   }
 }

@@ -21,7 +21,7 @@ struct InstantiateOptions {
   bool keep_all = false;
 };
 
-// One argument of an item: a value of the problem, or memory outside the arena.
+// One argument of an task: a value of the problem, or memory outside the arena.
 struct Argument {
   int value = -1;          // The graph's number of the value; -1 for a prepared form.
   int problem_value = -1;  // -1: a variable or a borrowed input.
@@ -29,7 +29,7 @@ struct Argument {
 };
 
 // One node of the problem: a kernel's run, or the making of its prepared form.
-struct Item {
+struct Task {
   enum class What { run, prepare };
   What what = What::run;
   const Node* node = nullptr;
@@ -55,7 +55,7 @@ struct Instance {
   int64_t rows = 0;
   int threads = 1;  // That its lanes are dealt to.
   std::vector<StageShape> stages;
-  std::vector<Item> items;    // The problem's nodes, in the same order.
+  std::vector<Task> tasks;    // The problem's nodes, in the same order.
   std::vector<int> value_of;  // The graph's value -> the problem's, or -1.
   Problem problem;
 };
