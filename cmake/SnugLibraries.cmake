@@ -7,6 +7,8 @@ find_dependency(OpenMP COMPONENTS CXX)
 find_dependency(fmt)
 find_dependency(hwy)
 find_dependency(ZLIB)
+find_dependency(JPEG)
+find_dependency(PNG)
 find_dependency(nlohmann_json)
 find_dependency(Protobuf)
 
