@@ -17,10 +17,13 @@ Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 
-void Program::bind(std::byte* arena, const std::vector<void*>& outside) {
-  SNUG_CHECK(reinterpret_cast<uintptr_t>(arena) % kAlignment == 0, "an arena at {}",
+void Program::bind(std::byte* arena, const std::vector<void*>& outside, SpillQueue* spill) {
+  const int64_t alignment = plan_.transfers.empty() ? kAlignment : kPageBytes;
+  SNUG_CHECK(reinterpret_cast<uintptr_t>(arena) % alignment == 0, "an arena at {}",
              fmt::ptr(arena));
+  SNUG_CHECK(plan_.transfers.empty() || spill != nullptr, "a plan with transfers and no queue");
   arena_ = arena;
+  spill_ = plan_.transfers.empty() ? nullptr : spill;
   outside_ = outside;
   bound_.clear();
   stages_.clear();

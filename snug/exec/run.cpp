@@ -6,6 +6,7 @@
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
 #include "snug/exec/bound.h"
+#include "snug/exec/spill_queue.h"
 
 namespace snug {
 namespace {
@@ -62,9 +63,11 @@ void Program::run_stages(bool commits, const StepInfo& step, Mode mode) {
         instance_.threads);
   }
   const FlushDenormals flush;
+  if (spill_ != nullptr && !commits) spill_->settle();
   if (mode == Mode::checked && !commits) fill_dead(-1, 0, false);
   for (const BoundStage& stage : stages_) {
     if (stage.shape.commits != commits) continue;
+    if (spill_ != nullptr) spill_->poll();
     switch (mode) {
       case Mode::plain:
         run_stage(stage, step);
@@ -97,6 +100,7 @@ void Program::run_lane(const BoundStage& stage, int lane, const StepInfo& step) 
 void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part, bool first,
                        const StepInfo& step) const {
   const Task& task = *bound.task;
+  if (task.what == Task::What::transfer) return transfer(bound);
   if (stage.shape.parts > 1) bound.place(part, lane);
   void** out = bound.out_pointers.data() + lane * bound.out.size();
   Run run{.in = bound.in_pointers.data() + lane * bound.in.size(),
@@ -126,6 +130,25 @@ void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part
   }
 }
 
+void Program::transfer(const Bound& bound) const {
+  const ProblemNode& node = instance_.problem.nodes[bound.task - instance_.tasks.data()];
+  const bool reads = node.transfer == Transfer::start_read;
+  const int64_t bytes = instance_.problem.values[reads ? node.out[0] : node.in[0]].bytes;
+  switch (node.transfer) {
+    case Transfer::start_write:
+    case Transfer::start_read:
+      return spill_->start(bound.task->trip, {.writes = !reads,
+                                              .memory = (reads ? bound.out : bound.in)[0].base,
+                                              .bytes = whole_pages(bytes),
+                                              .offset = node.file_offset});
+    case Transfer::end_write:
+    case Transfer::end_read:
+      return spill_->wait(bound.task->trip);
+    case Transfer::none:
+      break;
+  }
+}
+
 void Program::add_partials(const BoundStage& stage) {
   for (int node = stage.first; node < stage.last; ++node) {
     const Bound& bound = *bound_[node];
@@ -149,11 +172,12 @@ void Program::run_profiled(const BoundStage& stage, const StepInfo& step) {
   using Clock = std::chrono::steady_clock;
   if (profile_.empty()) {
     for (const auto& bound : bound_) {
+      profile_.push_back(
+          {.name = instance_.problem.nodes[bound->task - instance_.tasks.data()].name});
+      if (bound->task->node == nullptr) continue;
       Types types = bound->task->node->input_types();
       for (Type& type : types) type = type.at(instance_.rows);
-      profile_.push_back(
-          {.name = instance_.problem.nodes[bound->task - instance_.tasks.data()].name,
-           .bytes = bound->task->node->op().cost(types).bytes});
+      profile_.back().bytes = bound->task->node->op().cost(types).bytes;
     }
   }
   for (int lane = 0; lane < stage.shape.lanes; ++lane) {

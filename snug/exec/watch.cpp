@@ -60,6 +60,7 @@ class Program::Watch {
   void run_node(const BoundStage& stage, int node, int lane, int part, bool first) {
     Bound& bound = *program_.bound_[node];
     const Task& task = *bound.task;
+    if (task.what == Task::What::transfer) return program_.transfer(bound);
     if (found_ && node > *found_) return;
     const bool is_rest = stage.rest_rows > 0 && part == stage.shape.parts - 1;
     const Kernel* kernel = is_rest ? task.rest.get() : task.kernel.get();

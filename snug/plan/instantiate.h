@@ -19,6 +19,7 @@ struct InstantiateOptions {
   // Every value keeps its own memory until the step ends, so that it can be read; nothing runs in
   // parts.
   bool keep_all = false;
+  SpillLimits spill;  // Where a budget binds.
 };
 
 // One argument of an task: a value of the problem, or memory outside the arena.
@@ -28,9 +29,10 @@ struct Argument {
   bool has_rows = false;   // Then a part sees its own stretch.
 };
 
-// One node of the problem: a kernel's run, or the making of its prepared form.
+// One node of the problem: a kernel's run, the making of its prepared form, or a transfer, which
+// has neither node nor kernel.
 struct Task {
-  enum class What { run, prepare };
+  enum class What { run, prepare, transfer };
   What what = What::run;
   const Node* node = nullptr;
   int stage = 0;
@@ -41,6 +43,7 @@ struct Task {
   bool sums = false;          // Outputs are sums over rows: the parts' results are added up.
   std::vector<int> partials;  // For each output of a sum in several lanes: the problem's value of
                               // lanes 1, 2, ...
+  int trip = 0;               // Of a transfer.
   size_t own_scratch_bytes = 0;  // The kernel's, before the room for a part's sums behind it.
 };
 

@@ -14,7 +14,7 @@ std::vector<Item> items_of(const std::vector<Block>& blocks) {
 void set_offsets(const std::vector<Block>& blocks, const Placement& placement, Lifetimes& lives) {
   for (size_t i = 0; i < blocks.size(); ++i) {
     const Block& block = blocks[i];
-    const int64_t offset = placement.offsets[i];
+    const int64_t offset = block.paged ? whole_pages(placement.offsets[i]) : placement.offsets[i];
     for (const int buffer : block.buffers) lives.buffers[buffer].offset = offset;
     if (block.scratch_step >= 0) lives.steps[block.scratch_step].scratch_offset = offset;
     if (block.lanes_stage >= 0) lives.stages[block.lanes_stage].lane_offset = offset;

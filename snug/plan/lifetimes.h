@@ -16,6 +16,7 @@ struct Block {
   std::vector<int> buffers;
   int scratch_step = -1;
   int lanes_stage = -1;
+  bool paged = false;  // Stands on a page: its bytes leave room for that.
 };
 
 // Steps, buffers and stages as the plan has them, all but their offsets; and what has to be placed.
@@ -37,5 +38,9 @@ Lifetimes lifetimes(const Problem& problem, const Schedule& schedule);
 
 // Bytes rounded up to the alignment of the arena.
 inline int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+// What a whole value takes in the arena; whole pages can be found in it if it is paged.
+inline int64_t place_bytes(int64_t bytes, bool paged) {
+  return paged && bytes > 0 ? whole_pages(bytes) + kPageBytes - kAlignment : aligned(bytes);
+}
 
 }  // namespace snug

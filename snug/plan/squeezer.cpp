@@ -6,6 +6,7 @@
 #include "snug/plan/exhaustive.h"
 #include "snug/plan/layout.h"
 #include "snug/plan/order.h"
+#include "snug/plan/spill.h"
 
 namespace snug {
 namespace {
@@ -14,11 +15,16 @@ namespace {
 // get that much less.
 constexpr int kTries = 4;
 
+// Of the time without a budget: less than this more is not worth a file.
+constexpr double kGoodEnough = 1.01;
+
 }  // namespace
 
-Squeezer::Squeezer(const Problem& problem)
+Squeezer::Squeezer(const Problem& problem, const SpillLimits& spill, const DiskSpeed& disk)
     : problem_(&problem),
-      free_(lay_out(problem, program_order(problem), kUnlimited, Aim::lowest)) {}
+      free_(lay_out(problem, program_order(problem), kUnlimited, Aim::lowest)),
+      spill_(spill),
+      disk_(disk) {}
 
 const UnitGraph& Squeezer::graph() {
   if (!graph_) graph_ = std::make_unique<UnitGraph>(*problem_);
@@ -28,29 +34,34 @@ const UnitGraph& Squeezer::graph() {
 int64_t Squeezer::least_bytes() { return snug::least_bytes(graph()); }
 
 double Squeezer::least_cost_ns(int64_t capacity) {
-  return snug::least_cost_ns(Timeline(graph(), graph().program()), capacity);
+  const Timeline program(graph(), graph().program());
+  if (spill_.allowed) return graph().cost_ns(program.sequence());
+  return snug::least_cost_ns(program, capacity);
 }
 
 // The cheapest sequence that was found within the limit: the truth for a small problem; else the
 // program's order, and another one if that lowers the peak.
-std::optional<std::vector<int>> Squeezer::find_sequence(int64_t limit, Effort effort) {
-  const ExhaustiveResult truth = search_exhaustively(graph(), limit);
+std::optional<std::vector<int>> Squeezer::find_sequence(const UnitGraph& graph, int64_t limit,
+                                                        Effort effort) {
+  // It would read from the file what is not there yet.
+  const bool spills = &graph != graph_.get();
+  const ExhaustiveResult truth = spills ? ExhaustiveResult() : search_exhaustively(graph, limit);
   if (truth.complete) return truth.sequence;
-  int64_t work = search_work(graph(), effort);
-  std::optional<std::vector<int>> best = recompute(graph(), graph().program(), limit, effort, work);
+  int64_t work = search_work(graph, effort);
+  std::optional<std::vector<int>> best = recompute(graph, graph.program(), limit, effort, work);
   if (best && (effort == Effort::quick || work <= 0)) return best;
-  if (!order_) order_ = best_order(graph());
-  if (*order_ == graph().program()) return best;
-  work = std::max(work, search_work(graph(), Effort::quick));
-  std::optional<std::vector<int>> other = recompute(graph(), *order_, limit, effort, work);
-  if (!best || (other && graph().cost_ns(*other) < graph().cost_ns(*best))) best = std::move(other);
+  if (!order_) order_ = best_order(this->graph());
+  if (*order_ == graph.program()) return best;
+  work = std::max(work, search_work(graph, Effort::quick));
+  std::optional<std::vector<int>> other = recompute(graph, *order_, limit, effort, work);
+  if (!best || (other && graph.cost_ns(*other) < graph.cost_ns(*best))) best = std::move(other);
   return best;
 }
 
 std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
   int64_t limit = capacity;
   for (int i = 0; i < kTries && limit >= least_bytes(); ++i) {
-    const auto sequence = find_sequence(limit, effort);
+    const auto sequence = find_sequence(graph(), limit, effort);
     if (!sequence) return {};
     Plan plan = lay_out(*problem_, graph().schedule(*sequence), capacity, Aim::capacity);
     if (plan.arena_bytes <= capacity) return plan;
@@ -59,12 +70,30 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
   return {};
 }
 
-std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
-  if (free_.arena_bytes <= capacity) return free_;
+std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
   if (effort == Effort::full) {
     if (std::optional<Plan> plan = squeeze(capacity, effort)) return plan;
   }
   return squeeze(capacity, Effort::quick);
+}
+
+std::optional<Plan> Squeezer::spilled(int64_t capacity, Effort effort) {
+  const auto search = [&](const UnitGraph& graph, int64_t limit, Effort with) {
+    return find_sequence(graph, limit, with);
+  };
+  return Spiller(*problem_, graph(), disk_, spill_.most_bytes).plan(capacity, effort, search);
+}
+
+std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
+  if (free_.arena_bytes <= capacity) return free_;
+  std::optional<Plan> plan = recomputed(capacity, effort);
+  if (!spill_.allowed || (plan && effort == Effort::quick)) return plan;
+  const double free_ns = predicted_ns(*problem_, free_);
+  const double found_ns = plan ? predicted_ns(*problem_, *plan) : HUGE_VAL;
+  if (found_ns <= kGoodEnough * free_ns) return plan;
+  std::optional<Plan> other = spilled(capacity, effort);
+  if (other && predicted_ns(*problem_, *other) < found_ns) plan = std::move(other);
+  return plan;
 }
 
 int64_t least_budget(std::span<Squeezer> ways) {
@@ -91,12 +120,6 @@ int64_t least_budget(std::span<Squeezer> ways) {
     works = less;
     low = std::max(floor, less - less / 20);
   }
-}
-
-double predicted_ns(const Problem& problem, const Plan& plan) {
-  double cost = 0;
-  for (const PlanStep& step : plan.steps) cost += problem.nodes[step.node].cost_ns;
-  return cost;
 }
 
 }  // namespace snug
