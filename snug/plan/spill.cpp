@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kLeastBytes = 16 << 10;
 
 // Of the disk's time, that a transfer is taken to cost: none but its start, up to all of it.
-constexpr std::array kShares = {0.02, 0.1, 0.3, 1.0};
+// With the first, every value that waits may go to the file, whatever it costs.
+constexpr std::array kShares = {1.0, 0.3, 0.1, 0.02};
 
 // Live bytes can be brought under the capacity and the offsets still miss it: then the live bytes
 // get that much less.
@@ -65,7 +66,7 @@ std::vector<double> Spiller::prices(int64_t limit, double share) const {
     if (!waits[v]) continue;
     const int64_t bytes = whole_pages(problem_.values[v].bytes);
     const double price = share * (disk_.read_ns(bytes) + disk_.write_ns(bytes));
-    if (share == kShares.back() || price < again[v]) prices[v] = price;
+    if (share == kShares.front() || price < again[v]) prices[v] = price;
   }
   return prices;
 }
@@ -105,7 +106,7 @@ std::optional<Plan> Spiller::squeeze(int64_t capacity, Effort effort, double sha
 
 std::optional<Plan> Spiller::plan(int64_t capacity, Effort effort,
                                   const SequenceSearch& search) const {
-  if (effort == Effort::quick) return squeeze(capacity, effort, kShares.back(), search);
+  if (effort == Effort::quick) return squeeze(capacity, effort, kShares.front(), search);
   std::optional<Plan> best;
   double best_share = 0;
   const auto consider = [&](double share, Effort with) {
@@ -116,8 +117,11 @@ std::optional<Plan> Spiller::plan(int64_t capacity, Effort effort,
     best = std::move(plan);
     best_share = share;
   };
-  for (const double share : kShares) consider(share, Effort::quick);
-  if (best) consider(best_share, Effort::full);
+  for (const double share : kShares) {
+    consider(share, Effort::quick);
+    if (!best) return {};
+  }
+  consider(best_share, Effort::full);
   return best;
 }
 
