@@ -25,6 +25,7 @@ void Program::bind(std::byte* arena, const std::vector<void*>& outside, SpillQue
   arena_ = arena;
   spill_ = plan_.transfers.empty() ? nullptr : spill;
   outside_ = outside;
+  outside_.resize(static_cast<size_t>(graph_->value_count()));  // Passes add values at the end.
   bound_.clear();
   stages_.clear();
   find_addresses();
