@@ -12,6 +12,7 @@ function(snug_folder name)
     add_library(${library} STATIC ${arg_SOURCES})
     set(visibility PUBLIC)
     target_compile_options(${library} PRIVATE ${SNUG_WARNINGS})
+    snug_fuzzed(${name})
     snug_precompile(${library} snug_headers)
   else()
     add_library(${library} INTERFACE)
@@ -46,6 +47,16 @@ set(SNUG_WARNINGS -Wall -Wextra -Wno-missing-field-initializers
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>
   $<$<BOOL:${SNUG_WERROR}>:-Werror>)
+
+# Folders that read files from elsewhere are compiled with libFuzzer's counters, for tests/fuzz. (The counters alone: what
+# -fsanitize=fuzzer-no-link adds does not go with precompiled headers.)
+set(SNUG_FUZZED_FOLDERS base data interop train cli)
+function(snug_fuzzed name)
+  if(SNUG_FUZZ AND name IN_LIST SNUG_FUZZED_FOLDERS)
+    target_compile_options(snug_${name} PRIVATE
+      -fsanitize-coverage=inline-8bit-counters,pc-table,indirect-calls,trace-cmp)
+  endif()
+endfunction()
 
 # What a test itself computes is little, and -O3 of it is a third of the time of a build.
 set(SNUG_TEST_OPTIMISATION $<$<CONFIG:Release>:-O1>)
