@@ -35,7 +35,7 @@ function(snug_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;FOLDERS;LIBRARIES" ${ARGN})
   list(TRANSFORM arg_FOLDERS PREPEND snug_)
   add_executable(${name} ${arg_SOURCES})
-  target_compile_options(${name} PRIVATE ${SNUG_WARNINGS} ${SNUG_TEST_OPTIMISATION})
+  target_compile_options(${name} PRIVATE ${SNUG_WARNINGS} ${SNUG_LITTLE_OPTIMISATION})
   target_link_libraries(${name} PRIVATE ${arg_FOLDERS} ${arg_LIBRARIES} GTest::gtest snug_testing)
   snug_precompile(${name} snug_test_headers)
   add_test(NAME ${name} COMMAND ${name})
@@ -58,8 +58,11 @@ function(snug_fuzzed name)
   endif()
 endfunction()
 
-# What a test itself computes is little, and -O3 of it is a third of the time of a build.
-set(SNUG_TEST_OPTIMISATION $<$<CONFIG:Release>:-O1>)
+# For what computes little, such as tests and readers of JSON: optimising it was a third of the time of a build.
+set(SNUG_LITTLE_OPTIMISATION $<$<CONFIG:Release>:-O1>)
+if(CMAKE_CXX_FLAGS MATCHES -fsanitize=)
+  set(SNUG_LITTLE_OPTIMISATION -O0)
+endif()
 
 # Most of a compilation went into these headers, so they are read once: by every library, and with GoogleTest by every
 # test. A source includes what it uses all the same; it compiles without them (-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON).
@@ -72,7 +75,7 @@ function(snug_headers_target name)
   file(WRITE ${PROJECT_BINARY_DIR}/${name}.cpp "")
   add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cpp)
   target_compile_features(${name} PRIVATE cxx_std_20)
-  target_compile_options(${name} PRIVATE ${SNUG_WARNINGS})
+  target_compile_options(${name} PRIVATE ${SNUG_WARNINGS} $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
   target_link_libraries(${name} PRIVATE fmt::fmt OpenMP::OpenMP_CXX)
   target_precompile_headers(${name} PRIVATE ${SNUG_COMMON_HEADERS} ${ARGN})
 

@@ -206,9 +206,20 @@ bool own_is_faster(const ConvolutionTask& task) {
          s.channels >= kOwnChannels;
 }
 
+// For 1x1 kernels with strides the library's AVX2 code gathers pixels eight channels at a time into
+// a scratch that it has counted by the true number of channels (seen with 2.6): it writes behind
+// it.
+bool overruns(const OnednnConvolution& convolution, const ConvolutionTask& task) {
+  const ConvolutionShape& s = task.shape;
+  const std::string_view name = convolution.implementation();
+  return name.find("1x1:avx2") != name.npos && s.stride_height * s.stride_width > 1 &&
+         (s.channels % 8 != 0 || s.filters % 8 != 0);
+}
+
 bool is_wanted(const OnednnConvolution& convolution, const ConvolutionTask& task) {
   const std::string_view name = convolution.implementation();
-  return !convolution.allocates() && name.find("ref") == name.npos && !own_is_faster(task);
+  return !convolution.allocates() && name.find("ref") == name.npos && !own_is_faster(task) &&
+         !overruns(convolution, task);
 }
 
 int threads_for(const ConvolutionShape& s, const Target& target) {

@@ -22,9 +22,8 @@ struct Fitted {
 
 Fitted fitted(uint64_t seed) {
   const Rows rows(70, 64, seed);
-  Sequential model({Input({64}), Reshape({8, 8, 1}), Conv2D(4, 3),
-                    BatchNormalization(), MaxPooling2D(), Flatten(), Dropout(0.3),
-                    Dense(40, "relu"), Dense(1)});
+  Sequential model({Input({64}), Reshape({8, 8, 1}), Conv2D(4, 3), BatchNormalization(),
+                    MaxPooling2D(), Flatten(), Dropout(0.3), Dense(40, "relu"), Dense(1)});
   model.compile({.optimizer = Adam(), .loss = "mse", .metrics = {"mae"}});
   Fitted result;
   const FitOptions options{.batch_size = 16,

@@ -6,6 +6,6 @@
 
 void snug::fuzz::read_input(Input bytes) {
   InputFiles files(bytes);
-  read_all(*data::idx(
-      {.x = {"input"}, .files = &files, .buffer_bytes = 16, .most_in_memory = 1 << 20}));
+  read_all(
+      *data::idx({.x = {"input"}, .files = &files, .buffer_bytes = 16, .most_in_memory = 1 << 20}));
 }
