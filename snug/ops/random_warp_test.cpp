@@ -126,6 +126,7 @@ TEST(RandomWarp, Refuses) {
               ops::random_warp(x, {.kind = Kind::crop, .size = {5, 2}});
             }),
             "random_warp: a window of 5 x 2 is not within images of 4 x 4");
+  EXPECT_EQ(error_of([&] { ops::random_warp({}, {}); }), "random_warp: the image is empty");
 }
 
 }  // namespace

@@ -155,6 +155,14 @@ TEST(Upsample2D, Refuses) {
               ops::upsample2d({}, {2, 2}, false);
             }),
             "upsample2d: the image is empty");
+  EXPECT_EQ(error_of([&] {
+              ops::resize2d(x, {0, 4}, false);
+            }),
+            "resize2d: the size is 0, 4; each must be 1 or more");
+  EXPECT_EQ(error_of([&] {
+              ops::resize2d({}, {2, 2}, false);
+            }),
+            "resize2d: the image is empty");
 }
 
 }  // namespace
