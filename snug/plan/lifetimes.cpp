@@ -104,7 +104,9 @@ class Builder {
   bool is_paged(size_t b) const {
     return !result_.buffers[b].local && problem_.values[result_.buffers[b].value].paged;
   }
-  int64_t place_of(size_t b) const { return place_bytes(result_.buffers[b].bytes, is_paged(b)); }
+  int64_t place_of(size_t b) const {
+    return place_bytes(problem_, result_.buffers[b].bytes, is_paged(b));
+  }
 
   Profile profile_of(bool local) const {
     Profile live(result_.steps.size() + 2, 0);
@@ -136,7 +138,8 @@ class Builder {
     const std::vector<int>& read = result_.steps[step].in;
     if (std::count(read.begin(), read.end(), in) != 1) return false;
     if (is_paged(out) && !is_paged(in)) return false;
-    if (from.local || !in_parts(step)) return aligned(to.bytes) <= aligned(from.bytes);
+    if (from.local || !in_parts(step))
+      return problem_.aligned(to.bytes) <= problem_.aligned(from.bytes);
     // Other parts may still read their rows of the input, so each part must write exactly the rows
     // that it has read.
     const int64_t part_bytes = problem_.values[from.value].part_bytes;
@@ -183,7 +186,7 @@ class Builder {
       const int64_t bytes = problem_.nodes[result_.steps[step].node].scratch_bytes;
       if (bytes == 0) continue;
       blocks_of(step, in_parts(step))
-          .push_back({.item = {step, step, aligned(bytes)}, .scratch_step = step});
+          .push_back({.item = {step, step, problem_.aligned(bytes)}, .scratch_step = step});
     }
   }
 

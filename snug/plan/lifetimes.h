@@ -10,7 +10,7 @@
 namespace snug {
 
 // What is placed as one: a chain of buffers each of which overwrites the one before, the scratch of
-// a step, or the lanes of a stage. The item's bytes are a multiple of kAlignment.
+// a step, or the lanes of a stage. The item's bytes are a multiple of the problem's alignment.
 struct Block {
   Item item;
   std::vector<int> buffers;
@@ -36,11 +36,10 @@ struct Lifetimes {
 
 Lifetimes lifetimes(const Problem& problem, const Schedule& schedule);
 
-// Bytes rounded up to the alignment of the arena.
-inline int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 // What a whole value takes in the arena; whole pages can be found in it if it is paged.
-inline int64_t place_bytes(int64_t bytes, bool paged) {
-  return paged && bytes > 0 ? whole_pages(bytes) + kPageBytes - kAlignment : aligned(bytes);
+inline int64_t place_bytes(const Problem& problem, int64_t bytes, bool paged) {
+  return paged && bytes > 0 ? whole_pages(bytes) + kPageBytes - problem.alignment
+                            : problem.aligned(bytes);
 }
 
 }  // namespace snug

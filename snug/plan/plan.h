@@ -9,7 +9,6 @@
 
 namespace snug {
 
-inline constexpr int64_t kAlignment = 64;
 inline constexpr int64_t kUnlimited = INT64_MAX;
 // The spill file is written and read in whole pages, from and to whole pages of the arena.
 inline constexpr int64_t kPageBytes = 4096;

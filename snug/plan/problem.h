@@ -8,6 +8,8 @@
 
 namespace snug {
 
+inline constexpr int64_t kAlignment = 64;
+
 // What a value is for; the report adds bytes up by it.
 enum class Kind : uint8_t { input, weight, state, activation, gradient, partial, result };
 
@@ -64,6 +66,11 @@ struct Problem {
   std::vector<Stage> stages;
   // Held outside the arena for as long as the step lives: weights, optimizer slots, library code.
   int64_t persistent_bytes = 0;
+  // Every place in the arena is a multiple of it.
+  int64_t alignment = kAlignment;
+
+  // Rounded up to the alignment.
+  int64_t aligned(int64_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
 };
 
 }  // namespace snug

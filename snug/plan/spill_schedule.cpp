@@ -253,7 +253,7 @@ UnitGraph with_reads(const Problem& problem, UnitGraph graph, const std::vector<
   }
   const std::vector<char> paged = paged_values(problem, spilled);
   for (size_t v = 0; v < paged.size(); ++v)
-    graph.bytes[v] = place_bytes(problem.values[v].bytes, paged[v] != 0);
+    graph.bytes[v] = place_bytes(problem, problem.values[v].bytes, paged[v] != 0);
   return graph;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "snug/plan/bounds.h"
-#include "snug/plan/exhaustive.h"
 #include "snug/plan/layout.h"
 #include "snug/plan/order.h"
 #include "snug/plan/spill.h"
@@ -13,7 +12,8 @@ namespace {
 
 // Live bytes can be brought under the capacity and the offsets still miss it: then the live bytes
 // get that much less.
-constexpr int kTries = 4;
+constexpr int kTries = 6;
+constexpr int kSmallTries = 40;  // Where the best sequence of each limit is known.
 
 // Of the time without a budget: less than this more is not worth a file.
 constexpr double kGoodEnough = 1.01;
@@ -31,12 +31,29 @@ const UnitGraph& Squeezer::graph() {
   return *graph_;
 }
 
-int64_t Squeezer::least_bytes() { return snug::least_bytes(graph()); }
+int64_t Squeezer::least_bytes() {
+  if (least_bytes_ < 0) least_bytes_ = snug::least_bytes(graph());
+  return least_bytes_;
+}
+
+const ExhaustiveResult& Squeezer::truth(int64_t limit) {
+  if (truth_limit_ != limit) truth_ = search_exhaustively(graph(), limit);
+  truth_limit_ = limit;
+  return truth_;
+}
+
+bool Squeezer::is_impossible(int64_t capacity) {
+  if (free_.arena_bytes <= capacity) return false;
+  if (capacity < least_bytes()) return true;
+  const ExhaustiveResult& truth = this->truth(capacity);
+  return truth.complete && !truth.sequence;
+}
 
 double Squeezer::least_cost_ns(int64_t capacity) {
-  const Timeline program(graph(), graph().program());
-  if (spill_.allowed) return graph().cost_ns(program.sequence());
-  return snug::least_cost_ns(program, capacity);
+  if (spill_.allowed) return graph().cost_ns(graph().program());
+  const ExhaustiveResult& truth = this->truth(capacity);
+  if (truth.complete && truth.sequence) return graph().cost_ns(*truth.sequence);
+  return snug::least_cost_ns(graph(), capacity);
 }
 
 // The cheapest sequence that was found within the limit: the truth for a small problem; else the
@@ -45,7 +62,7 @@ std::optional<std::vector<int>> Squeezer::find_sequence(const UnitGraph& graph, 
                                                         Effort effort) {
   // It would read from the file what is not there yet.
   const bool spills = &graph != graph_.get();
-  const ExhaustiveResult truth = spills ? ExhaustiveResult() : search_exhaustively(graph, limit);
+  const ExhaustiveResult truth = spills ? ExhaustiveResult() : this->truth(limit);
   if (truth.complete) return truth.sequence;
   int64_t work = search_work(graph, effort);
   std::optional<std::vector<int>> best = recompute(graph, graph.program(), limit, effort, work);
@@ -60,18 +77,26 @@ std::optional<std::vector<int>> Squeezer::find_sequence(const UnitGraph& graph, 
 
 std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
   int64_t limit = capacity;
-  for (int i = 0; i < kTries && limit >= least_bytes(); ++i) {
-    const auto sequence = find_sequence(graph(), limit, effort);
+  std::optional<std::vector<int>> sequence;
+  const bool is_small = truth(limit).complete;
+  for (int i = 0; i < (is_small ? kSmallTries : kTries) && limit >= least_bytes(); ++i) {
+    int64_t work = search_work(graph(), Effort::full);
+    if (sequence && !is_small)
+      sequence = tighten(graph(), *sequence, limit, work);
+    else
+      sequence.reset();
+    if (!sequence) sequence = find_sequence(graph(), limit, effort);
     if (!sequence) return {};
     Plan plan = lay_out(*problem_, graph().schedule(*sequence), capacity, Aim::capacity);
     if (plan.arena_bytes <= capacity) return plan;
-    limit -= plan.arena_bytes - capacity;
+    limit = std::min(limit, plan.max_live_bytes) -
+            (is_small ? 1 : (1 + i / 2) * std::max(plan.arena_bytes - capacity, capacity / 1000));
   }
   return {};
 }
 
 std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
-  if (effort == Effort::full) {
+  if (effort != Effort::quick) {
     if (std::optional<Plan> plan = squeeze(capacity, effort)) return plan;
   }
   return squeeze(capacity, Effort::quick);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "snug/plan/cost_model.h"
+#include "snug/plan/exhaustive.h"
 #include "snug/plan/plan.h"
 #include "snug/plan/recompute.h"
 #include "snug/plan/transfers.h"
@@ -26,6 +27,8 @@ class Squeezer {
   // the least time that could be found. What is found with `quick` is found with `full`. Where it
   // has transfers it carries out with_transfers(problem(), its transfers).
   std::optional<Plan> plan(int64_t capacity, Effort effort);
+  // Proven: no plan has an arena within the capacity.
+  bool is_impossible(int64_t capacity);
   // Where there can be one: no less time than this. For an arena within the capacity.
   double least_cost_ns(int64_t capacity);
 
@@ -36,6 +39,7 @@ class Squeezer {
   std::optional<std::vector<int>> find_sequence(const UnitGraph& graph, int64_t limit,
                                                 Effort effort);
   const UnitGraph& graph();
+  const ExhaustiveResult& truth(int64_t limit);
 
   const Problem* problem_;
   Plan free_;
@@ -43,6 +47,9 @@ class Squeezer {
   DiskSpeed disk_;
   std::unique_ptr<UnitGraph> graph_;  // Made when it is first wanted.
   std::optional<std::vector<int>> order_;
+  int64_t least_bytes_ = -1;  // Not worked out yet.
+  ExhaustiveResult truth_;    // At the limit that was last asked for.
+  int64_t truth_limit_ = -1;
 };
 
 // The least budget at which one of the problems was found to have a plan, to a hundredth: at two

@@ -102,8 +102,9 @@ class Replay {
               "stage {} has no parts or lanes", s);
       require(bytes == 0 || inside(stage.lane_offset, bytes),
               "the lanes of stage {} are outside the arena", s);
-      require(stage.lane_offset % kAlignment == 0 && stage.lane_bytes % kAlignment == 0,
-              "the lanes of stage {} are not aligned", s);
+      require(
+          stage.lane_offset % problem_.alignment == 0 && stage.lane_bytes % problem_.alignment == 0,
+          "the lanes of stage {} are not aligned", s);
     }
     require(at == static_cast<int>(plan_.steps.size()), "step {} is in no stage", at);
     for (size_t t = 0; t < plan_.steps.size(); ++t) check_step(static_cast<int>(t));
@@ -144,7 +145,7 @@ class Replay {
     check_values(node, step.out, node.out);
     const int64_t limit = stage.parts > 1 ? stage.lane_bytes : plan_.arena_bytes;
     require(node.scratch_bytes == 0 ||
-                (step.scratch_offset >= 0 && step.scratch_offset % kAlignment == 0 &&
+                (step.scratch_offset >= 0 && step.scratch_offset % problem_.alignment == 0 &&
                  step.scratch_offset + node.scratch_bytes <= limit),
             "the scratch of {} is outside its place", node.name);
   }
@@ -218,7 +219,8 @@ class Replay {
     const Buffer& buffer = plan_.buffers[b];
     require(!moved_[b] || (!buffer.local && buffer.offset % kPageBytes == 0),
             "{} goes to the file, but is not on a page", name_of(b));
-    require(buffer.offset >= 0 && buffer.offset % kAlignment == 0, "{} is not aligned", name_of(b));
+    require(buffer.offset >= 0 && buffer.offset % problem_.alignment == 0, "{} is not aligned",
+            name_of(b));
     if (!buffer.local) {
       require(buffer.bytes == value_of(b).bytes, "{} has other bytes", name_of(b));
       require(inside(buffer.offset, held_bytes(b)), "{} is outside the arena", name_of(b));
@@ -326,7 +328,7 @@ class Replay {
     };
     if (std::none_of(node_of(t).overwrites.begin(), node_of(t).overwrites.end(), allowed))
       return false;
-    const auto rounded = [](int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment; };
+    const auto rounded = [&](int64_t bytes) { return problem_.aligned(bytes); };
     if (plan_.buffers[out].local || !in_parts(t)) {
       return rounded(plan_.buffers[out].bytes) <= rounded(plan_.buffers[in].bytes);
     }
