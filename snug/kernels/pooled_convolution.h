@@ -2,6 +2,7 @@
 // scratch for the length of a band, and what the windows leave out is not computed.
 #pragma once
 
+#include "snug/kernels/direct_tiles.h"
 #include "snug/kernels/im2col.h"
 #include "snug/kernels/pool.h"
 
@@ -33,6 +34,7 @@ class PooledForward {
 
  private:
   PooledShape shape_;
+  bool in_tiles_;  // a tile's results are pooled in registers, and the band has none
   int threads_;
   int64_t band_rows_;  // of the pooled image
   size_t padded_bytes_, part_bytes_;
@@ -49,9 +51,16 @@ class PooledWeightsGradient {
            bool accumulate, void* scratch) const noexcept;
 
  private:
+  struct Pooled {
+    const uint8_t* places;
+    const float* dy;
+  };
+  void run_band(const DirectBand& whole, int64_t windows, Pooled pooled, float* dw, bool add,
+                int part, void* own) const noexcept;
+
   PooledShape shape_;
   int threads_;
-  int64_t band_rows_;  // of the pooled image
+  int64_t band_rows_, band_columns_;  // of the pooled image
   size_t padded_bytes_, panel_bytes_, part_bytes_;
 };
 
