@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -14,6 +15,7 @@
 #include "snug/plan/bounds.h"
 #include "snug/plan/plan.h"
 #include "snug/plan/problem_file.h"
+#include "snug/plan/squeezer.h"
 
 namespace snug {
 namespace {
@@ -71,42 +73,47 @@ void write_schedule(const Plan& plan, const std::string& path) {
   }
 }
 
-double cost_of(const Problem& problem, const Plan& plan) {
-  double cost = 0;
-  for (const PlanStep& step : plan.steps) cost += problem.nodes[step.node].cost_ns;
-  return cost;
+double base_ns(const Problem& problem) {
+  double base = 0;
+  for (const ProblemNode& node : problem.nodes) base += node.cost_ns;
+  return std::max(1e-9, base);
+}
+
+void print_problem(const Problem& problem, Squeezer& squeezer) {
+  const UnitGraph graph(problem);
+  const Timeline program(graph, graph.program());
+  fmt::print("nodes: {}\nunconstrained peak: {}\nfloor: {}\nleast peak bound: {}\n",
+             problem.nodes.size(), program.peak(), least_peak(program), squeezer.least_bytes());
+}
+
+void print_plan(const Problem& problem, const Plan& plan, double least_ns) {
+  const double base = base_ns(problem);
+  fmt::print("factor: {:.6f}\nlower bound: {:.6f}\npeak bytes: {}\narena bytes: {}\n",
+             predicted_ns(problem, plan) / base, std::max(1.0, least_ns / base),
+             plan.max_live_bytes, plan.arena_bytes);
 }
 
 int run(const Arguments& arguments) {
   std::ifstream in(arguments.file);
   if (!in) throw FileError("{}: cannot be read; give a problem file", arguments.file);
   const Problem problem = read_problem(in, arguments.file);
-  const UnitGraph graph(problem);
-  const Timeline timeline(graph, graph.program());
-  const double base = std::max(1e-9, graph.cost_ns(graph.program()));
   const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  fmt::print("nodes: {}\nunconstrained peak: {}\nleast peak bound: {}\n", problem.nodes.size(),
-             timeline.peak(), least_peak(timeline));
-  try {
-    const Plan plan = make_plan(problem, arguments.budget_bytes);
-    const double planning = seconds();
-    validate(problem, plan);
-    if (!arguments.schedule.empty()) write_schedule(plan, arguments.schedule);
-    const double bound = least_cost_ns(timeline, arguments.budget_bytes);
-    fmt::print("feasible: yes\nfactor: {:.6f}\nlower bound: {:.6f}\n",
-               cost_of(problem, plan) / base, bound / base);
-    fmt::print("peak bytes: {}\narena bytes: {}\nplanning seconds: {:.3f}\nvalidated: yes\n",
-               plan.max_live_bytes, plan.arena_bytes, planning);
-    return 0;
-  } catch (const BudgetError& error) {
-    const bool impossible = arguments.budget_bytes < least_bytes(graph);
-    fmt::print("feasible: {}\nplanning seconds: {:.3f}\nreason: {}\n",
-               impossible ? "no" : "not found", seconds(), error.what());
-    return 3;
-  }
+  const std::clock_t cpu_start = std::clock();
+  Squeezer squeezer(problem);
+  const std::optional<Plan> plan = squeezer.plan(arguments.budget_bytes, Effort::thorough);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const double cpu_seconds = static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC;
+  print_problem(problem, squeezer);
+  const bool impossible = !plan && squeezer.is_impossible(arguments.budget_bytes);
+  fmt::print("feasible: {}\n", plan ? "yes" : impossible ? "no" : "not found");
+  if (plan) print_plan(problem, *plan, squeezer.least_cost_ns(arguments.budget_bytes));
+  fmt::print("planning seconds: {:.3f}\nplanning cpu seconds: {:.3f}\n", seconds.count(),
+             cpu_seconds);
+  if (!plan) return 3;
+  validate(problem, *plan);
+  fmt::print("validated: yes\n");
+  if (!arguments.schedule.empty()) write_schedule(*plan, arguments.schedule);
+  return 0;
 }
 
 }  // namespace

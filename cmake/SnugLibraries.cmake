@@ -7,6 +7,8 @@ find_dependency(OpenMP COMPONENTS CXX)
 find_dependency(fmt)
 find_dependency(hwy)
 find_dependency(ZLIB)
+find_dependency(JPEG)
+find_dependency(PNG)
 find_dependency(nlohmann_json)
 find_dependency(Protobuf)
 
@@ -28,4 +30,13 @@ if(NOT TARGET libzip::zip)
   add_library(libzip::zip UNKNOWN IMPORTED)
   set_target_properties(libzip::zip PROPERTIES
     IMPORTED_LOCATION ${LIBZIP_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${LIBZIP_INCLUDE_DIR})
+endif()
+
+# liburing-dev has no config for CMake.
+if(NOT TARGET uring::uring)
+  find_path(URING_INCLUDE_DIR liburing.h REQUIRED)
+  find_library(URING_LIBRARY uring REQUIRED)
+  add_library(uring::uring UNKNOWN IMPORTED)
+  set_target_properties(uring::uring PROPERTIES
+    IMPORTED_LOCATION ${URING_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${URING_INCLUDE_DIR})
 endif()

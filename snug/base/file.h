@@ -25,6 +25,10 @@ enum class OpenMode {
   write,   // A new or emptied file, for writing and reading.
   append,  // A new or existing file, for writing at its end.
   update,  // A new or existing file, kept as it is, for writing and reading anywhere.
+  // A new file without a name in the directory `path`, gone when it is closed or the process ends.
+  // It is written and read in whole pages, memory included, past the page cache: what goes there
+  // takes no memory. Throws where the directory is on no disk, or its disk cannot do that.
+  scratch,
 };
 
 // An open file. Calls at offsets may come from several threads at once. The destructor closes it
@@ -50,6 +54,11 @@ class File {
 
   virtual int64_t size() = 0;
   virtual void truncate(int64_t size) = 0;
+  // Makes the file this long and takes its bytes of the disk now, so that no later write within it
+  // finds the disk full.
+  virtual void allocate(int64_t size) { truncate(size); }
+  // What the system calls it by; -1 where there is no such thing.
+  virtual int descriptor() const { return -1; }
   // Returns when all that was written is on the disk. A new file needs sync_directory() as well.
   virtual void sync() = 0;
   virtual void close() = 0;

@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "snug/base/file.h"
+#include "snug/base/scratch_file.h"
 
 namespace snug {
 namespace {
@@ -33,6 +34,8 @@ int open_flags(OpenMode mode) {
       return O_WRONLY | O_CREAT | O_APPEND;
     case OpenMode::update:
       return O_RDWR | O_CREAT;
+    case OpenMode::scratch:
+      break;  // See open_scratch.
   }
   return O_RDONLY;
 }
@@ -40,6 +43,10 @@ int open_flags(OpenMode mode) {
 class PosixFile final : public File {
  public:
   PosixFile(const Path& path, OpenMode mode) : File(path) {
+    if (mode == OpenMode::scratch) {
+      descriptor_ = open_scratch(path);
+      return;
+    }
     descriptor_ = retried([&] { return ::open(path.c_str(), open_flags(mode) | O_CLOEXEC, 0666); });
     if (descriptor_ == -1) throw file_error(path, "open it", errno);
     struct stat status {};
@@ -61,6 +68,14 @@ class PosixFile final : public File {
 
   void truncate(int64_t size) override {
     require(retried([&] { return ::ftruncate(descriptor_, size); }) == 0, "change its size");
+  }
+
+  int descriptor() const override { return descriptor_; }
+
+  void allocate(int64_t size) override {
+    if (retried([&] { return ::fallocate(descriptor_, 0, 0, size); }) == 0) return;
+    require(errno == EOPNOTSUPP, fmt::format("take {} bytes of the disk", size));
+    truncate(size);
   }
 
   void sync() override {

@@ -11,8 +11,7 @@ namespace snug::cli {
 namespace {
 
 constexpr std::array<std::string_view, 9> kCommands = {
-    "fit",     "plan",    "check",      "summary", "evaluate",
-    "predict", "convert", "checkpoint", "doctor"};
+    "fit", "plan", "check", "summary", "evaluate", "predict", "convert", "checkpoint", "doctor"};
 
 constexpr const char* kAbout =
     "Snug trains neural networks within a memory budget: it tells you before the first step that a "

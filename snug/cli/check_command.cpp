@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "snug/data/csv_cell.h"
 #include "snug/data/file_list.h"
 #include "snug/data/idx.h"
+#include "snug/data/image_folder.h"
 #include "snug/data/npy.h"
 #include "snug/data/table_report.h"
 
@@ -199,7 +201,7 @@ int check_array(const Arguments& arguments, const SourcePtr& source) {
   if (arguments.json) {
     Json bad = Json::array();
     for (const BadRow& row : scan.listed) {
-      bad.push_back({{"position", row.position}, {"problem", row.problem}});
+      bad.push_back({{"file", row.file}, {"position", row.position}, {"problem", row.problem}});
     }
     Json json = {{"command", "check"},
                  {"exit", exit},
@@ -223,7 +225,9 @@ int check_array(const Arguments& arguments, const SourcePtr& source) {
                scan.sum / static_cast<double>(scan.count));
   }
   if (scan.bad_rows > 0) fmt::print("\nBad rows: {}\n", scan.bad_rows);
-  for (const BadRow& row : scan.listed) fmt::print("  {}: {}\n", row.position, row.problem);
+  for (const BadRow& row : scan.listed) {
+    fmt::print("  {}: {}\n", row.position.empty() ? row.file : row.position, row.problem);
+  }
   if (scan.bad_rows > std::ssize(scan.listed)) {
     fmt::print("  ... and {} more\n", scan.bad_rows - std::ssize(scan.listed));
   }
@@ -242,6 +246,15 @@ int check_command(const Arguments& arguments) {
   if (name.find("-ubyte") != std::string::npos || name.ends_with(".idx") ||
       name.ends_with(".idx.gz")) {
     return check_array(arguments, data::idx({.x = {name}, .y = {}, .cache = arguments.cache()}));
+  }
+  if (std::filesystem::is_directory(name)) {
+    const bool labelled =
+        std::ranges::any_of(std::filesystem::directory_iterator(name),
+                            [](const auto& entry) { return entry.is_directory(); });
+    data::ImageFolderOptions options{.folder = name};
+    options.label_mode = labelled ? data::LabelMode::index : data::LabelMode::none;
+    options.refuse_bad = false;
+    return check_array(arguments, data::image_folder(options).source);
   }
   return check_table(arguments);
 }

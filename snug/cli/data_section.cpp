@@ -16,8 +16,8 @@ constexpr std::array<std::string_view, 10> kKeys = {
     "train",      "validation",       "x",    "y", "sample_weight", "images", "labels",
     "on_bad_row", "bad_rows_at_most", "split"};
 constexpr std::string_view kForms =
-    "{x: x.npy, y: y.npy} for NumPy files, {images: ..., labels: ...} for IDX files, or the name "
-    "of a CSV or .npz file";
+    "{x: x.npy, y: y.npy} for NumPy files, {images: ..., labels: ...} for IDX files, "
+    "{image_folder: ...} for pictures, or the name of a CSV or .npz file";
 
 const YamlValue& file_of(const YamlValue& files, std::string_view key) {
   if (const YamlValue* file = files.find(key)) return *file;
@@ -57,6 +57,7 @@ SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cac
                      bool inputs_only) {
   try {
     return placed(files.where, [&] {
+      if (is_folder(files)) return open_folder(run, files, inputs_only);
       return is_record_file(files) ? open_record_file(run, files, cache)
                                    : open_arrays(run, files, cache, inputs_only);
     });

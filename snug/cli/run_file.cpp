@@ -43,14 +43,18 @@ YamlValue tree_of_model(const std::string& file) {
   return tree;
 }
 
-// Of an .npz or TFRecord file only the file is a path; the others are names inside it.
+// Of files with names inside, and of folders, only these settings are paths.
+constexpr std::array<std::string_view, 3> kPaths = {"npz", "tfrecord", "image_folder"};
+
 void make_absolute(const RunFile& run, YamlValue& value) {
-  if (value.is_map() && is_record_file(value)) {
-    for (const char* key : {"npz", "tfrecord"}) {
-      if (YamlValue* file = value.find(key)) make_absolute(run, *file);
-    }
-    return;
+  bool has_path = false;
+  for (const std::string_view key : kPaths) {
+    YamlValue* path = value.is_map() ? value.find(key) : nullptr;
+    if (path == nullptr) continue;
+    make_absolute(run, *path);
+    has_path = true;
   }
+  if (has_path) return;
   if (value.is_scalar()) value.set_text(std::filesystem::absolute(run.path(value)).string());
   for (YamlItem& item : value.items) make_absolute(run, item.value);
   for (YamlValue& element : value.list) make_absolute(run, element);

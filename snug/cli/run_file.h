@@ -49,6 +49,9 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const Path& cache);
 // The same for one entry of .npz and TFRecord files.
 bool is_record_file(const YamlValue& files);
 SourcePtr open_record_file(const RunFile& run, const YamlValue& files, const Path& cache);
+// The same for folders whose sub-folders are classes.
+bool is_folder(const YamlValue& files);
+SourcePtr open_folder(const RunFile& run, const YamlValue& files, bool inputs_only);
 // on_bad_row and bad_rows_at_most.
 BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Path& cache);
 // The choices of columns in the run file's own words, for the resolved file.

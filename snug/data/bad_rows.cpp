@@ -32,9 +32,9 @@ BadRowPolicy bad_row_policy(std::string_view word) {
 }
 
 std::string BadRow::text() const {
-  if (column.empty()) return fmt::format("{}: {}: {}", file, position, problem);
-  return fmt::format("{}: {}, column {} is {}, but {}", file, position, column, in_quotes(value),
-                     problem);
+  const std::string place = position.empty() ? file : file + ": " + position;
+  if (column.empty()) return fmt::format("{}: {}", place, problem);
+  return fmt::format("{}, column {} is {}, but {}", place, column, in_quotes(value), problem);
 }
 
 BadRows::BadRows(FileSystem& files, BadRowOptions options)

@@ -19,7 +19,7 @@ struct BoundArgument {
 };
 
 struct Program::Bound {
-  const Item* item = nullptr;
+  const Task* task = nullptr;
   std::vector<BoundArgument> in, out;
   std::vector<std::byte*> partials;  // Of each output: where lane 1 stands; the others follow.
   std::vector<int64_t> out_bytes;

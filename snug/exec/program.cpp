@@ -17,17 +17,21 @@ Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 
-void Program::bind(std::byte* arena, const std::vector<void*>& outside) {
-  SNUG_CHECK(reinterpret_cast<uintptr_t>(arena) % kAlignment == 0, "an arena at {}",
+void Program::bind(std::byte* arena, const std::vector<void*>& outside, SpillQueue* spill) {
+  const int64_t alignment = plan_.transfers.empty() ? kAlignment : kPageBytes;
+  SNUG_CHECK(reinterpret_cast<uintptr_t>(arena) % alignment == 0, "an arena at {}",
              fmt::ptr(arena));
+  SNUG_CHECK(plan_.transfers.empty() || spill != nullptr, "a plan with transfers and no queue");
   arena_ = arena;
+  spill_ = plan_.transfers.empty() ? nullptr : spill;
   outside_ = outside;
+  outside_.resize(static_cast<size_t>(graph_->value_count()));  // Passes add values at the end.
   bound_.clear();
   stages_.clear();
   find_addresses();
   for (const PlanStage& stage : plan_.stages) {
-    const Item& item = instance_.items[plan_.steps[stage.first_step].node];
-    const StageShape& shape = instance_.stages[item.stage];
+    const Task& task = instance_.tasks[plan_.steps[stage.first_step].node];
+    const StageShape& shape = instance_.stages[task.stage];
     const int64_t rest = shape.parts > 1 ? instance_.rows % shape.part_rows : 0;
     stages_.push_back(
         {.first = stage.first_step, .last = stage.last_step, .shape = shape, .rest_rows = rest});
@@ -40,20 +44,20 @@ void Program::bind(std::byte* arena, const std::vector<void*>& outside) {
 // Once each, however often the plan runs a node.
 void Program::compile() {
   if (compiled_) return;
-  for (Item& item : instance_.items) {
-    if (item.what != Item::What::run) continue;
-    const int lanes = instance_.stages[item.stage].lanes;
-    item.kernel->compile(lanes);
-    if (item.rest) item.rest->compile(lanes);
+  for (Task& task : instance_.tasks) {
+    if (task.what != Task::What::run) continue;
+    const int lanes = instance_.stages[task.stage].lanes;
+    task.kernel->compile(lanes);
+    if (task.rest) task.rest->compile(lanes);
   }
   compiled_ = true;
 }
 
 void Program::bind_node(int index, std::byte* arena, const std::vector<void*>& outside) {
   const PlanStep& step = plan_.steps[index];
-  const Item& item = instance_.items[step.node];
+  const Task& task = instance_.tasks[step.node];
   const ProblemNode& problem_node = instance_.problem.nodes[step.node];
-  const StageShape& shape = instance_.stages[item.stage];
+  const StageShape& shape = instance_.stages[task.stage];
   const auto stage =
       std::ranges::find_if(plan_.stages, [&](const PlanStage& s) { return index < s.last_step; });
   std::byte* lane_block = arena + stage->lane_offset;
@@ -69,9 +73,9 @@ void Program::bind_node(int index, std::byte* arena, const std::vector<void*>& o
   };
 
   auto bound = std::make_unique<Bound>();
-  bound->item = &item;
+  bound->task = &task;
   size_t next = 0;
-  for (const Argument& argument : item.in) {
+  for (const Argument& argument : task.in) {
     if (argument.problem_value >= 0) {
       bound->in.push_back(locate(step.in[next++], argument.has_rows));
     } else if (argument.value >= 0) {
@@ -84,15 +88,15 @@ void Program::bind_node(int index, std::byte* arena, const std::vector<void*>& o
       bound->in.push_back({});
     }
   }
-  if (item.what == Item::What::run && item.prepared >= 0)
+  if (task.what == Task::What::run && task.prepared >= 0)
     bound->prepared = locate(step.in[next++], false).base;
   SNUG_CHECK(next == problem_node.in.size());
   next = 0;
-  for (const Argument& argument : item.out) {
+  for (const Argument& argument : task.out) {
     bound->out.push_back(locate(step.out[next++], argument.has_rows));
     bound->out_bytes.push_back(instance_.problem.values[argument.problem_value].bytes);
   }
-  for (size_t i = 0; i < item.partials.size(); ++i)
+  for (size_t i = 0; i < task.partials.size(); ++i)
     bound->partials.push_back(locate(step.out[next++], false).base);
   const bool in_lanes = shape.parts > 1;
   bound->scratch = (in_lanes ? lane_block : arena) + step.scratch_offset;
@@ -108,7 +112,7 @@ void Program::bind_borrowed(Value input, const void* memory) {
   address_[input.id()] = static_cast<std::byte*>(const_cast<void*>(memory));
   for (const auto& bound : bound_) {
     for (size_t i = 0; i < bound->in.size(); ++i) {
-      const Argument& argument = bound->item->in[i];
+      const Argument& argument = bound->task->in[i];
       if (argument.value != input.id()) continue;
       bound->in[i].base = static_cast<std::byte*>(const_cast<void*>(memory));
       const size_t lanes = bound->in_pointers.size() / bound->in.size();

@@ -15,6 +15,8 @@
 
 namespace snug {
 
+class SpillQueue;
+
 // What one node took.
 struct NodeProfile {
   std::string name;
@@ -57,7 +59,8 @@ class Program {
   // Compiles the kernels and binds them to an arena of arena_bytes() and to the memory of each
   // variable and borrowed input (indexed by the graph's value number; null elsewhere). May be
   // called again with other memory.
-  void bind(std::byte* arena, const std::vector<void*>& outside);
+  // A plan with transfers needs a queue for them, and an arena that stands on a page.
+  void bind(std::byte* arena, const std::vector<void*>& outside, SpillQueue* spill = nullptr);
   // Rebinds one borrowed input. Cheap: meant for every step.
   void bind_borrowed(Value input, const void* memory);
 
@@ -99,6 +102,7 @@ class Program {
   void run_lane(const BoundStage& stage, int lane, const StepInfo& step);
   void run_node(Bound& bound, const BoundStage& stage, int lane, int part, bool first,
                 const StepInfo& step) const;
+  void transfer(const Bound& bound) const;
   void add_partials(const BoundStage& stage);
   void run_checked(const BoundStage& stage, const StepInfo& step);
   void run_profiled(const BoundStage& stage, const StepInfo& step);
@@ -110,6 +114,7 @@ class Program {
   Plan plan_;
   bool compiled_ = false;
   std::byte* arena_ = nullptr;
+  SpillQueue* spill_ = nullptr;
   std::vector<void*> outside_;
   std::vector<std::byte*> address_;  // Of each value of the graph that a caller may look at.
   std::vector<std::unique_ptr<Bound>> bound_;

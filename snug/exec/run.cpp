@@ -6,6 +6,7 @@
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
 #include "snug/exec/bound.h"
+#include "snug/exec/spill_queue.h"
 
 namespace snug {
 namespace {
@@ -46,7 +47,7 @@ std::byte* Program::Bound::sum(size_t output, int lane) const {
 void Program::Bound::place(int part, int lane) {
   for (size_t i = 0; i < in.size(); ++i) in_pointers[lane * in.size() + i] = in[i].at(part, lane);
   for (size_t i = 0; i < out.size(); ++i) {
-    out_pointers[lane * out.size() + i] = item->sums ? sum(i, lane) : out[i].at(part, lane);
+    out_pointers[lane * out.size() + i] = task->sums ? sum(i, lane) : out[i].at(part, lane);
   }
 }
 
@@ -62,9 +63,11 @@ void Program::run_stages(bool commits, const StepInfo& step, Mode mode) {
         instance_.threads);
   }
   const FlushDenormals flush;
+  if (spill_ != nullptr && !commits) spill_->settle();
   if (mode == Mode::checked && !commits) fill_dead(-1, 0, false);
   for (const BoundStage& stage : stages_) {
     if (stage.shape.commits != commits) continue;
+    if (spill_ != nullptr) spill_->poll();
     switch (mode) {
       case Mode::plain:
         run_stage(stage, step);
@@ -96,7 +99,8 @@ void Program::run_lane(const BoundStage& stage, int lane, const StepInfo& step) 
 
 void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part, bool first,
                        const StepInfo& step) const {
-  const Item& item = *bound.item;
+  const Task& task = *bound.task;
+  if (task.what == Task::What::transfer) return transfer(bound);
   if (stage.shape.parts > 1) bound.place(part, lane);
   void** out = bound.out_pointers.data() + lane * bound.out.size();
   Run run{.in = bound.in_pointers.data() + lane * bound.in.size(),
@@ -106,15 +110,15 @@ void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part
           .step = &step,
           .first_row = part * stage.shape.part_rows,
           .lane = lane};
-  if (item.what == Item::What::prepare) return item.kernel->prepare(run, out[0]);
+  if (task.what == Task::What::prepare) return task.kernel->prepare(run, out[0]);
   const bool is_rest = stage.rest_rows > 0 && part == stage.shape.parts - 1;
-  const Kernel& kernel = is_rest ? *item.rest : *item.kernel;
-  if (!item.sums || first) return kernel.run(run);
+  const Kernel& kernel = is_rest ? *task.rest : *task.kernel;
+  if (!task.sums || first) return kernel.run(run);
   if (kernel.accumulates()) {
     run.accumulate = true;
     return kernel.run(run);
   }
-  auto* term = static_cast<std::byte*>(run.scratch) + item.own_scratch_bytes;
+  auto* term = static_cast<std::byte*>(run.scratch) + task.own_scratch_bytes;
   for (size_t i = 0; i < bound.out.size(); ++i) {
     out[i] = term;
     term += (bound.out_bytes[i] + kAlignment - 1) / kAlignment * kAlignment;
@@ -122,16 +126,35 @@ void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part
   kernel.run(run);
   for (size_t i = 0; i < bound.out.size(); ++i) {
     add_to(bound.sum(i, lane), static_cast<const std::byte*>(out[i]), bound.out_bytes[i],
-           graph_->type(item.out[i].value).dtype);
+           graph_->type(task.out[i].value).dtype);
+  }
+}
+
+void Program::transfer(const Bound& bound) const {
+  const ProblemNode& node = instance_.problem.nodes[bound.task - instance_.tasks.data()];
+  const bool reads = node.transfer == Transfer::start_read;
+  const int64_t bytes = instance_.problem.values[reads ? node.out[0] : node.in[0]].bytes;
+  switch (node.transfer) {
+    case Transfer::start_write:
+    case Transfer::start_read:
+      return spill_->start(bound.task->trip, {.writes = !reads,
+                                              .memory = (reads ? bound.out : bound.in)[0].base,
+                                              .bytes = whole_pages(bytes),
+                                              .offset = node.file_offset});
+    case Transfer::end_write:
+    case Transfer::end_read:
+      return spill_->wait(bound.task->trip);
+    case Transfer::none:
+      break;
   }
 }
 
 void Program::add_partials(const BoundStage& stage) {
   for (int node = stage.first; node < stage.last; ++node) {
     const Bound& bound = *bound_[node];
-    if (!bound.item->sums) continue;
+    if (!bound.task->sums) continue;
     for (size_t i = 0; i < bound.out.size(); ++i) {
-      const DType dtype = graph_->type(bound.item->out[i].value).dtype;
+      const DType dtype = graph_->type(bound.task->out[i].value).dtype;
       // Split over elements, so that each is added up in the order of the lanes on any number of
       // threads.
       constexpr int64_t kWorthThreadsBytes = 256 << 10;
@@ -149,11 +172,12 @@ void Program::run_profiled(const BoundStage& stage, const StepInfo& step) {
   using Clock = std::chrono::steady_clock;
   if (profile_.empty()) {
     for (const auto& bound : bound_) {
-      Types types = bound->item->node->input_types();
-      for (Type& type : types) type = type.at(instance_.rows);
       profile_.push_back(
-          {.name = instance_.problem.nodes[bound->item - instance_.items.data()].name,
-           .bytes = bound->item->node->op().cost(types).bytes});
+          {.name = instance_.problem.nodes[bound->task - instance_.tasks.data()].name});
+      if (bound->task->node == nullptr) continue;
+      Types types = bound->task->node->input_types();
+      for (Type& type : types) type = type.at(instance_.rows);
+      profile_.back().bytes = bound->task->node->op().cost(types).bytes;
     }
   }
   for (int lane = 0; lane < stage.shape.lanes; ++lane) {
@@ -177,7 +201,7 @@ void Program::run_each(const StepInfo& step, const std::function<void(const Node
     SNUG_CHECK(stage.shape.parts == 1, "run_each needs an instance that keeps all");
     for (int node = stage.first; node < stage.last; ++node) {
       run_node(*bound_[node], stage, 0, 0, true, step);
-      if (bound_[node]->item->what == Item::What::run) visit(*bound_[node]->item->node);
+      if (bound_[node]->task->what == Task::What::run) visit(*bound_[node]->task->node);
     }
   }
 }

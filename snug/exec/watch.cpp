@@ -59,19 +59,20 @@ class Program::Watch {
   // Once something is found, only the nodes up to it are of interest: for its other rows.
   void run_node(const BoundStage& stage, int node, int lane, int part, bool first) {
     Bound& bound = *program_.bound_[node];
-    const Item& item = *bound.item;
+    const Task& task = *bound.task;
+    if (task.what == Task::What::transfer) return program_.transfer(bound);
     if (found_ && node > *found_) return;
     const bool is_rest = stage.rest_rows > 0 && part == stage.shape.parts - 1;
-    const Kernel* kernel = is_rest ? item.rest.get() : item.kernel.get();
+    const Kernel* kernel = is_rest ? task.rest.get() : task.kernel.get();
     const auto* watched = dynamic_cast<const WatchedKernel*>(kernel);
-    std::string label = item.node->label();
-    if (watched != nullptr && item.what == Item::What::run && !item.sums) {
+    std::string label = task.node->label();
+    if (watched != nullptr && task.what == Task::What::run && !task.sums) {
       const auto inner = run_fused(*watched, bound, stage, lane, part);
-      if (inner) label = fused_label(item.node->op(), inner->step);
+      if (inner) label = fused_label(task.node->op(), inner->step);
       if (inner) return take(node, label, inner->value, bound, stage, lane, part);
     } else {
       program_.run_node(bound, stage, lane, part, first, step_);
-      if (item.what == Item::What::prepare) return;
+      if (task.what == Task::What::prepare) return;
     }
     take(node, label, 0, bound, stage, lane, part);
   }
@@ -97,9 +98,9 @@ class Program::Watch {
                               : is_rest              ? stage.rest_rows
                                                      : stage.shape.part_rows;
     for (size_t i = 0; i < bound.out.size(); ++i) {
-      const Type& type = program_.graph_->type(bound.item->out[i].value);
+      const Type& type = program_.graph_->type(bound.task->out[i].value);
       const bool has_rows = type.shape.has_rows();
-      const std::byte* data = bound.item->sums ? bound.sum(i, lane) : bound.out[i].at(part, lane);
+      const std::byte* data = bound.task->sums ? bound.sum(i, lane) : bound.out[i].at(part, lane);
       look_at(type.at(part_rows), data, has_rows ? part_rows : 0, part * stage.shape.part_rows,
               bad);
     }
@@ -132,7 +133,7 @@ class Program::Watch {
   void look_at_sums(const BoundStage& stage) {
     for (int node = stage.first; node < stage.last && !found_; ++node) {
       const Bound& bound = *program_.bound_[node];
-      if (bound.item->sums) take(node, bound.item->node->label(), 0, bound, stage, 0, 0);
+      if (bound.task->sums) take(node, bound.task->node->label(), 0, bound, stage, 0, 0);
     }
   }
 

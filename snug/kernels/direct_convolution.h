@@ -1,5 +1,5 @@
 // Convolutions that read the image where it stands, or a padded copy of a few rows of it: no
-// columns are gathered. For one group and a dense kernel, on CPUs without AVX-512.
+// columns are gathered. For one group and a dense kernel.
 #pragma once
 
 #include <cstddef>

@@ -27,6 +27,13 @@ void direct_pack(const float* weights, int64_t depth, int64_t filters, float* pa
 void direct_forward(const DirectBand& band, const float* packed, const float* bias,
                     float* y) noexcept;
 
+// Whether the next one is ahead of a separate pooling on this machine: it needs many registers.
+bool direct_pools();
+// The largest of each 2 x 2 of the result, side by side, and its place; rows and columns are even.
+// y and places are [rows / 2, columns / 2, filters]. The first NaN wins, or the first of equals.
+void direct_forward_pooled(const DirectBand& band, const float* packed, const float* bias, float* y,
+                           uint8_t* places) noexcept;
+
 // The rows of dw [depth, filters] are cut into so many tiles, which can be computed apart.
 int64_t direct_weights_tiles(const DirectBand& band);
 // Scratch for dy's columns, in floats.

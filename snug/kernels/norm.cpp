@@ -12,25 +12,26 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
 
-// Sums of x and x^2.
+// Sums of x - origin and of its square.
 struct MomentBody {
   static constexpr int kSums = 2;
-  const float* x;
+  const float *x, *origin;
   int64_t columns;
 
   struct Column {
     const float* x;
     int64_t stride;
+    V origin;
     template <class R>
     HWY_INLINE void add(const R& reader, int64_t row, V (&sums)[2]) const {
-      const V v = reader(x + row * stride);
+      const V v = hn::Sub(reader(x + row * stride), origin);
       sums[0] = hn::Add(sums[0], v);
       sums[1] = hn::MulAdd(v, v, sums[1]);
     }
   };
   template <class R>
-  HWY_INLINE Column column(const R&, int64_t c) const {
-    return {x + c, columns};
+  HWY_INLINE Column column(const R& reader, int64_t c) const {
+    return {x + c, columns, reader(origin + c)};
   }
 };
 
@@ -79,31 +80,56 @@ void begin_sums(double* first, double* second, int64_t channels, Output output) 
   std::fill_n(second, channels, 0.0);
 }
 
-void moment_sums(const float* x, double* sums, double* squares, int64_t rows, int64_t channels,
-                 Output output) {
+void moment_sums(const float* x, const float* origin, double* sums, double* squares, int64_t rows,
+                 int64_t channels, Output output) {
   begin_sums(sums, squares, channels, output);
   const int64_t joined = rows_to_join(channels, rows);
   const int64_t wide_rows = joined > 1 ? rows / joined : 0, done = wide_rows * joined;
-  sum_columns<kWideVectors>(MomentBody{x, joined * channels}, wide_rows, joined * channels,
-                            JoinedFlush{{sums, squares}, channels});
-  sum_columns<kWideVectors>(MomentBody{x + done * channels, channels}, rows - done, channels,
-                            DoubleFlush<2>{{sums, squares}});
+  if (wide_rows > 0) {
+    const Repeated<1> repeated({origin}, channels, joined);
+    sum_columns<kWideVectors>(MomentBody{x, repeated.values[0], joined * channels}, wide_rows,
+                              joined * channels, JoinedFlush{{sums, squares}, channels});
+  }
+  sum_columns<kWideVectors>(MomentBody{x + done * channels, origin, channels}, rows - done,
+                            channels, DoubleFlush<2>{{sums, squares}});
+}
+
+struct Nothing {
+  static HWY_INLINE V of(V v) { return v; }
+};
+struct ThenRelu {
+  static HWY_INLINE V of(V v) { return hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), v); }
+};
+struct ThenRelu6 {
+  static HWY_INLINE V of(V v) { return least(greatest(v, hn::Zero(d)), set(6.0f)); }
+};
+
+template <class Then>
+void apply_then(const float* x, const float* scale, const float* shift, float* y, int64_t rows,
+                int64_t channels, const float* addend) {
+  if (addend == nullptr) {
+    return for_rows({scale, shift}, rows, channels,
+                    [=](int64_t at, const V(&c)[2], const auto& read, const auto& write) HWY_ATTR {
+                      write(Then::of(hn::MulAdd(read(x + at), c[0], c[1])), y + at);
+                    });
+  }
+  for_rows({scale, shift}, rows, channels,
+           [=](int64_t at, const V(&c)[2], const auto& read, const auto& write) HWY_ATTR {
+             const V v = hn::Add(hn::MulAdd(read(x + at), c[0], c[1]), read(addend + at));
+             write(Then::of(v), y + at);
+           });
 }
 
 void apply(const float* x, const float* scale, const float* shift, float* y, int64_t rows,
-           int64_t channels) {
-  for_rows({scale, shift}, rows, channels,
-           [=](int64_t at, const V(&c)[2], const auto& read, const auto& write)
-               HWY_ATTR { write(hn::MulAdd(read(x + at), c[0], c[1]), y + at); });
-}
-
-void apply_relu(const float* x, const float* scale, const float* shift, float* y, int64_t rows,
-                int64_t channels) {
-  for_rows({scale, shift}, rows, channels,
-           [=](int64_t at, const V(&c)[2], const auto& read, const auto& write) HWY_ATTR {
-             const V v = hn::MulAdd(read(x + at), c[0], c[1]);
-             write(hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), v), y + at);
-           });
+           int64_t channels, const BatchNormTail& tail) {
+  switch (tail.after) {
+    case After::nothing:
+      return apply_then<Nothing>(x, scale, shift, y, rows, channels, tail.addend);
+    case After::relu:
+      return apply_then<ThenRelu>(x, scale, shift, y, rows, channels, tail.addend);
+    case After::relu6:
+      return apply_then<ThenRelu6>(x, scale, shift, y, rows, channels, tail.addend);
+  }
 }
 
 void gradient_sums(const float* x, const float* dy, const float* mean, const float* rstd,
@@ -139,22 +165,17 @@ namespace snug::kernels {
 
 HWY_EXPORT(moment_sums);
 HWY_EXPORT(apply);
-HWY_EXPORT(apply_relu);
 HWY_EXPORT(gradient_sums);
 HWY_EXPORT(gradient);
 
-void batch_norm_sums(const float* x, double* sums, double* squares, int64_t rows, int64_t channels,
-                     Output output) noexcept {
-  HWY_DYNAMIC_DISPATCH(moment_sums)(x, sums, squares, rows, channels, output);
+void batch_norm_sums(const float* x, const float* origin, double* sums, double* squares,
+                     int64_t rows, int64_t channels, Output output) noexcept {
+  HWY_DYNAMIC_DISPATCH(moment_sums)(x, origin, sums, squares, rows, channels, output);
 }
 
 void batch_norm_apply(const float* x, const float* scale, const float* shift, float* y,
-                      int64_t rows, int64_t channels, After after) noexcept {
-  if (after == After::relu) {
-    HWY_DYNAMIC_DISPATCH(apply_relu)(x, scale, shift, y, rows, channels);
-  } else {
-    HWY_DYNAMIC_DISPATCH(apply)(x, scale, shift, y, rows, channels);
-  }
+                      int64_t rows, int64_t channels, const BatchNormTail& tail) noexcept {
+  HWY_DYNAMIC_DISPATCH(apply)(x, scale, shift, y, rows, channels, tail);
 }
 
 void batch_norm_gradient_sums(const float* x, const float* dy, const float* mean, const float* rstd,

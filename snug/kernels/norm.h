@@ -9,14 +9,19 @@
 
 namespace snug::kernels {
 
-// sums[c] = (or +=) sum of x[r, c]; squares[c] = (or +=) sum of x[r, c]^2.
-void batch_norm_sums(const float* x, double* sums, double* squares, int64_t rows, int64_t channels,
-                     Output output) noexcept;
+// With d = x[r, c] - origin[c]: sums[c] = (or +=) sum of d; squares[c] = (or +=) sum of d^2.
+void batch_norm_sums(const float* x, const float* origin, double* sums, double* squares,
+                     int64_t rows, int64_t channels, Output output) noexcept;
 
-// y[r, c] = x[r, c] * scale[c] + shift[c], and after it relu if asked (NaN stays NaN).
-enum class After : uint8_t { nothing, relu };
+// y[r, c] = x[r, c] * scale[c] + shift[c], or that and what follows in the same pass: first the sum
+// with `addend`, an array like x, where it is not null, then the function. NaN stays NaN.
+enum class After : uint8_t { nothing, relu, relu6 };
+struct BatchNormTail {
+  const float* addend = nullptr;
+  After after = After::nothing;
+};
 void batch_norm_apply(const float* x, const float* scale, const float* shift, float* y,
-                      int64_t rows, int64_t channels, After after) noexcept;
+                      int64_t rows, int64_t channels, const BatchNormTail& tail = {}) noexcept;
 
 // With xhat = (x - mean[c]) * rstd[c]: sum_dy[c] = (or +=) sum of dy; sum_dy_xhat[c] = (or +=) sum
 // of dy * xhat. These are the gradients of beta and gamma.

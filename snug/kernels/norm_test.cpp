@@ -19,14 +19,17 @@ size_t at(int64_t row, int64_t channel, int64_t channels) {
 TEST(BatchNorm, SumsOfMoments) {
   for (const int64_t channels : kChannels) {
     for (const int64_t rows : kRowCounts) {
-      const Floats x = random_values(rows * channels, -1, 3);
+      const Floats x = random_values(rows * channels, -1, 3),
+                   origin = random_values(channels, 0, 1, 2);
       Doubles sums(static_cast<size_t>(channels), 5), squares(static_cast<size_t>(channels), 7);
-      batch_norm_sums(x.data(), sums.data(), squares.data(), rows, channels, Output::write);
-      batch_norm_sums(x.data(), sums.data(), squares.data(), rows, channels, Output::add);
+      batch_norm_sums(x.data(), origin.data(), sums.data(), squares.data(), rows, channels,
+                      Output::write);
+      batch_norm_sums(x.data(), origin.data(), sums.data(), squares.data(), rows, channels,
+                      Output::add);
       for (int64_t c = 0; c < channels; ++c) {
         double sum = 0, square = 0, magnitudes = 0;
         for (int64_t r = 0; r < rows; ++r) {
-          const double v = x[at(r, c, channels)];
+          const double v = double{x[at(r, c, channels)]} - origin[static_cast<size_t>(c)];
           sum += 2 * v, square += 2 * v * v, magnitudes += 2 * std::abs(v);
         }
         ASSERT_NEAR(sums[static_cast<size_t>(c)], sum, 1e-6 * magnitudes);
@@ -36,30 +39,39 @@ TEST(BatchNorm, SumsOfMoments) {
   }
 }
 
-TEST(BatchNorm, ApplyAndRelu) {
+void check_apply(int64_t rows, int64_t channels, bool adds, After after) {
+  const Floats x = random_values(rows * channels, -4, 4), more = random_values(x.size(), -2, 2, 6);
+  const Floats scale = random_values(channels, -2, 2, 2), shift = random_values(channels, -1, 1, 3);
+  Floats y(x.size() + 1, 77.0f), over = x;
+  const BatchNormTail tail{adds ? more.data() : nullptr, after};
+  batch_norm_apply(x.data(), scale.data(), shift.data(), y.data(), rows, channels, tail);
+  batch_norm_apply(over.data(), scale.data(), shift.data(), over.data(), rows, channels, tail);
+  EXPECT_EQ(y.back(), 77.0f);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t c = i % static_cast<size_t>(channels);
+    double expected = double{x[i]} * scale[c] + shift[c] + (adds ? more[i] : 0);
+    if (after != After::nothing) expected = std::max(expected, 0.0);
+    if (after == After::relu6) expected = std::min(expected, 6.0);
+    ASSERT_NEAR(y[i], expected, 2e-6);
+    ASSERT_EQ(y[i], over[i]);
+  }
+}
+
+TEST(BatchNorm, ApplyAndWhatFollows) {
   for (const int64_t channels : kChannels) {
     for (const int64_t rows : kRowCounts) {
-      const Floats x = random_values(rows * channels);
-      const Floats scale = random_values(channels, -2, 2, 2),
-                   shift = random_values(channels, -1, 1, 3);
-      Floats y(x.size() + 1, 77.0f), clipped = x;
-      batch_norm_apply(x.data(), scale.data(), shift.data(), y.data(), rows, channels,
-                       After::nothing);
-      batch_norm_apply(clipped.data(), scale.data(), shift.data(), clipped.data(), rows, channels,
-                       After::relu);
-      EXPECT_EQ(y.back(), 77.0f);
-      for (size_t i = 0; i < x.size(); ++i) {
-        const size_t c = i % static_cast<size_t>(channels);
-        const double expected = double{x[i]} * scale[c] + shift[c];
-        ASSERT_NEAR(y[i], expected, 1e-6);
-        ASSERT_NEAR(clipped[i], std::max(expected, 0.0), 1e-6);
+      for (const After after : {After::nothing, After::relu, After::relu6}) {
+        check_apply(rows, channels, false, after);
+        check_apply(rows, channels, true, after);
       }
     }
   }
-  float y = 0;
   const float one = 1;
-  batch_norm_apply(&kTestNaN, &one, &one, &y, 1, 1, After::relu);
-  EXPECT_TRUE(std::isnan(y));
+  for (const After after : {After::relu, After::relu6}) {
+    float y = 0;
+    batch_norm_apply(&kTestNaN, &one, &one, &y, 1, 1, {.after = after});
+    EXPECT_TRUE(std::isnan(y));
+  }
 }
 
 TEST(BatchNorm, GradientSums) {

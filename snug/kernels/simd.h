@@ -1,6 +1,6 @@
 // Included before anything of Highway in every source that uses it: fixes the targets that are
 // compiled (baseline, AVX2, AVX-512) and holds Highway's run-time choice to isa(). The sanitizers
-// look at the first two only: their builds take long, and the sources are the same.
+// look at AVX2 only: their builds take long, and the sources are the same.
 #pragma once
 
 #include "snug/kernels/isa.h"

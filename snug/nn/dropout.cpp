@@ -1,17 +1,12 @@
 #include "snug/nn/dropout.h"
 
 #include "snug/base/error.h"
-#include "snug/base/random.h"
 #include "snug/nn/image_window.h"
+#include "snug/nn/random_stream.h"
 #include "snug/nn/visit_settings.h"
 
 namespace snug {
 namespace {
-
-uint64_t stream_of(Tracer& tracer, std::optional<int64_t> seed) {
-  const uint64_t stream = tracer.next_stream();
-  return seed ? stream ^ mix_bits(static_cast<uint64_t>(*seed) + 1) : stream;
-}
 
 // `axes`: 0 for Dropout, 1 or 2 for SpatialDropout.
 class DropoutDefinition final : public UnaryLayer {
@@ -45,7 +40,7 @@ class DropoutDefinition final : public UnaryLayer {
     const std::optional<Shape> noise = noise_shape(x.shape());
     if (!tracer.training() || rate_ == 0) return x;
     return ops::dropout(x, {.rate = static_cast<float>(rate_),
-                            .stream = stream_of(tracer, options_.seed),
+                            .stream = random_stream(tracer, options_.seed),
                             .noise_shape = noise});
   }
 
@@ -100,7 +95,7 @@ class GaussianNoiseDefinition final : public UnaryLayer {
   Value apply(Tracer& tracer, Value x) override {
     if (!tracer.training() || stddev_ == 0) return x;
     const auto deviation = static_cast<float>(stddev_);
-    return ops::add(x, ops::random_normal_like(x, 0, deviation, stream_of(tracer, seed_)));
+    return ops::add(x, ops::random_normal_like(x, 0, deviation, random_stream(tracer, seed_)));
   }
 
   double stddev_;

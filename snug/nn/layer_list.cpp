@@ -9,6 +9,7 @@
 #include "snug/nn/dense.h"
 #include "snug/nn/dropout.h"
 #include "snug/nn/embedding.h"
+#include "snug/nn/image_preprocessing.h"
 #include "snug/nn/merging.h"
 #include "snug/nn/network.h"
 #include "snug/nn/normalization.h"
@@ -70,6 +71,15 @@ constexpr std::array kLayers = std::to_array<LayerEntry>({
     {"Concatenate", "axis", [] { return Concatenate(); }},
     {"Dot", "axes", [] { return Dot(-1); }},
     {"Rescaling", "scale", [] { return Rescaling(1); }},
+    {"Resizing", "height", [] { return Resizing(0, 0); }},
+    {"CenterCrop", "height", [] { return CenterCrop(0, 0); }},
+    {"RandomCrop", "height", [] { return RandomCrop(0, 0); }},
+    {"RandomFlip", "mode", [] { return RandomFlip(); }},
+    {"RandomRotation", "factor", [] { return RandomRotation(0); }},
+    {"RandomZoom", "height_factor", [] { return RandomZoom(0); }},
+    {"RandomTranslation", "height_factor", [] { return RandomTranslation(0, 0); }},
+    {"RandomContrast", "factor", [] { return RandomContrast(0); }},
+    {"RandomBrightness", "factor", [] { return RandomBrightness(0); }},
     {"Normalization", "axis", []() -> Layer { return Normalization(); }},
 });
 

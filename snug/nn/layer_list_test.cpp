@@ -35,6 +35,7 @@ class SettingChanger final : public SettingVisitor {
     note(name, fmt::format("{}", fmt::join(value, ",")));
   }
   void visit(std::string_view name, std::vector<double>& value) override {
+    for (double& number : value) number = change_ ? number / 2 + 0.125 : number;
     note(name, fmt::format("{}", fmt::join(value, ",")));
   }
   void visit(std::string_view name, std::optional<bool>& value) override {
@@ -53,7 +54,7 @@ class SettingChanger final : public SettingVisitor {
     note(name, value ? fmt::format("{}", fmt::join(*value, ",")) : "none");
   }
   void visit(std::string_view name, std::optional<std::vector<double>>& value) override {
-    if (change_) value = std::vector<double>{0.5};
+    if (change_) value = std::vector<double>{0.25, 0.5};
     note(name, value ? fmt::format("{}", fmt::join(*value, ",")) : "none");
   }
   void visit(std::string_view name, std::vector<std::vector<int64_t>>& value) override {
@@ -75,8 +76,13 @@ class SettingChanger final : public SettingVisitor {
     texts[names.back()] = text;
   }
 
-  const std::map<std::string, std::string> other_words = {
-      {"valid", "same"}, {"linear", "relu"}, {"nearest", "bilinear"}};
+  const std::map<std::string, std::string> other_words = {{"valid", "same"},
+                                                          {"linear", "relu"},
+                                                          {"nearest", "bilinear"},
+                                                          {"bilinear", "nearest"},
+                                                          {"reflect", "constant"},
+                                                          {"constant", "reflect"},
+                                                          {"horizontal_and_vertical", "vertical"}};
   bool change_;
 };
 

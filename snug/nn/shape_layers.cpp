@@ -4,13 +4,17 @@
 
 #include "snug/base/error.h"
 #include "snug/nn/visit_settings.h"
-#include "snug/ops/ops.h"
+#include "snug/ops/reshape.h"
 
 namespace snug {
 namespace {
 
 std::string text_of(const std::vector<int64_t>& list) {
   return fmt::format("{{{}}}", fmt::join(list, ", "));
+}
+
+Value reshaped(const Tracer& tracer, Value x, const Shape& shape) {
+  return tracer.alone() ? ops::reshape_alone(x, shape) : ops::reshape(x, shape);
 }
 
 class FlattenDefinition final : public UnaryLayer {
@@ -20,10 +24,10 @@ class FlattenDefinition final : public UnaryLayer {
 
  private:
   bool keeps_dtype() const override { return true; }
-  Value apply(Tracer&, Value x) override {
+  Value apply(Tracer& tracer, Value x) override {
     if (x.shape().rank() < 1)
       throw ShapeError("{}: expected [rows, ...], got a single number", label());
-    return ops::reshape(x, {x.shape().extent(0), x.shape().part(1, x.shape().rank()).size()});
+    return reshaped(tracer, x, {x.shape().extent(0), x.shape().part(1, x.shape().rank()).size()});
   }
 };
 
@@ -44,7 +48,7 @@ class ReshapeDefinition final : public UnaryLayer {
     }
   }
 
-  Value apply(Tracer&, Value x) override {
+  Value apply(Tracer& tracer, Value x) override {
     const Shape& from = x.shape();
     const int64_t elements = from.part(std::min(1, from.rank()), from.rank()).size();
     int64_t given = 1;
@@ -57,7 +61,7 @@ class ReshapeDefinition final : public UnaryLayer {
     }
     Shape to{from.extent(0)};
     for (const int64_t extent : target_) to.push_back(extent == -1 ? elements / given : extent);
-    return ops::reshape(x, to);
+    return reshaped(tracer, x, to);
   }
 
   std::vector<int64_t> target_;

@@ -28,44 +28,29 @@ class SumsKernel final : public Kernel {
   SumsKernel(const Shape& x, const Target& target)
       : channels_(x[-1]),
         rows_(x.without(-1).size()),
-        block_rows_(std::clamp<int64_t>(kBlock / std::max<int64_t>(channels_, 1), 1, rows_)),
         threads_(elementwise_threads(x.size(), target)) {}
 
   size_t scratch_bytes() const override {
     const int64_t doubles = (threads_ - 1) * kSums * channels_ + threads_ * 2 * channels_;
-    return static_cast<size_t>(doubles) * sizeof(double) +
-           static_cast<size_t>(threads_ * block_rows_ * channels_) * sizeof(float);
+    return static_cast<size_t>(doubles) * sizeof(double);
   }
   bool accumulates() const override { return true; }
 
   void run(const Run& run) const noexcept override {
     auto* partials = static_cast<double*>(run.scratch);
     double* local = partials + (threads_ - 1) * kSums * channels_;
-    auto* blocks = reinterpret_cast<float*>(local + threads_ * 2 * channels_);
     sum_in_stretches(rows_, threads_, run.output<double>(), kSums * channels_, partials,
                      run.accumulate ? Output::add : Output::write,
                      [&](int stretch, int64_t begin, int64_t end, double* sums, Output output) {
                        const float* x = run.input(0) + begin * channels_;
                        double* distances = local + stretch * 2 * channels_;
-                       add_distances(x, end - begin, blocks + stretch * block_rows_ * channels_,
-                                     distances);
+                       kernels::batch_norm_sums(x, x, distances, distances + channels_, end - begin,
+                                                channels_, Output::write);
                        finish(x, end - begin, distances, sums, output);
                      });
   }
 
  private:
-  void add_distances(const float* x, int64_t rows, float* block, double* sums) const noexcept {
-    for (int64_t first = 0; first < rows; first += block_rows_) {
-      const int64_t count = std::min(block_rows_, rows - first);
-      for (int64_t r = 0; r < count; ++r) {
-        const float* row = x + (first + r) * channels_;
-        for (int64_t c = 0; c < channels_; ++c) block[r * channels_ + c] = row[c] - x[c];
-      }
-      kernels::batch_norm_sums(block, sums, sums + channels_, count, channels_,
-                               first == 0 ? Output::write : Output::add);
-    }
-  }
-
   // With d = x - p: sum x = sum d + n p, sum x^2 = sum d^2 + 2 p sum d + n p^2.
   void finish(const float* first_row, int64_t rows, const double* distances, double* sums,
               Output output) const noexcept {
@@ -79,7 +64,7 @@ class SumsKernel final : public Kernel {
     }
   }
 
-  int64_t channels_, rows_, block_rows_;
+  int64_t channels_, rows_;
   int threads_;
 };
 
@@ -159,72 +144,114 @@ class BatchNormStatistics final : public Op {
   float epsilon_;
 };
 
-// y = x * scale + shift, as TensorFlow computes it, with scale = gamma * rstd and shift = beta -
-// mean * scale.
-class NormaliseKernel final : public Kernel {
+// scale = gamma * rstd and shift = beta - mean * scale, from (statistics, gamma, beta), the last
+// two where they are given.
+class ScaleKernel final : public Kernel {
  public:
-  NormaliseKernel(const Shape& x, int gamma, int beta, const Target& target)
-      : channels_(x[-1]),
-        rows_(x.without(-1).size()),
-        gamma_(gamma),
-        beta_(beta),
-        threads_(elementwise_threads(x.size(), target)) {}
-
-  size_t scratch_bytes() const override {
-    return static_cast<size_t>(2 * channels_) * sizeof(float);
-  }
-  std::vector<int> overwrites(int) const override { return {0}; }
+  ScaleKernel(int64_t channels, int gamma, int beta)
+      : channels_(channels), gamma_(gamma), beta_(beta) {}
 
   void run(const Run& run) const noexcept override {
-    const Statistics statistics{run.input(1), channels_};
+    const Statistics statistics{run.input(0), channels_};
     const float *mean = statistics.row(Statistics::kMean),
                 *rstd = statistics.row(Statistics::kRstd);
-    float *scale = static_cast<float*>(run.scratch), *shift = scale + channels_;
+    float *scale = run.output(0), *shift = run.output(1);
     for (int64_t c = 0; c < channels_; ++c) {
       scale[c] = rstd[c] * (gamma_ > 0 ? run.input(gamma_)[c] : 1);
       shift[c] = (beta_ > 0 ? run.input(beta_)[c] : 0) - mean[c] * scale[c];
     }
+  }
+
+ private:
+  int64_t channels_;
+  int gamma_, beta_;  // Positions among the inputs, 0 where there is none.
+};
+
+class BatchNormScale final : public Op {
+ public:
+  BatchNormScale(bool has_gamma, bool has_beta)
+      : gamma_(has_gamma ? 1 : 0), beta_(has_beta ? (has_gamma ? 2 : 1) : 0) {}
+
+  Value gamma(const Node& node) const { return gamma_ > 0 ? node.input(gamma_) : Value(); }
+
+  std::string_view name() const override { return "batch_norm_scale"; }
+  Types infer(const Types& in) const override {
+    const Type channel{DType::float32, {in[0].shape.extent(-1)}};
+    return {channel, channel};
+  }
+  // What comes back from BatchNormalise is that of gamma and beta already.
+  Values gradient(const Node& node, const Values& from_normalise) const override {
+    Values gradients(node.in().size());
+    if (gamma_ > 0) gradients[gamma_] = from_normalise[0];
+    if (beta_ > 0) gradients[beta_] = from_normalise[1];
+    return gradients;
+  }
+  Cost cost(const Types& in) const override {
+    const auto channels = static_cast<double>(in[0].shape[-1]);
+    return {.flops = 4 * channels, .bytes = 24 * channels};
+  }
+  std::unique_ptr<Kernel> kernel(const Types& in, const Target&) const override {
+    return std::make_unique<ScaleKernel>(in[0].shape[-1], gamma_, beta_);
+  }
+
+ private:
+  int gamma_, beta_;
+};
+
+class NormaliseKernel final : public Kernel {
+ public:
+  NormaliseKernel(const Shape& x, const Target& target)
+      : channels_(x[-1]),
+        rows_(x.without(-1).size()),
+        threads_(elementwise_threads(x.size(), target)) {}
+
+  std::vector<int> overwrites(int) const override { return {0}; }
+
+  void run(const Run& run) const noexcept override {
     parallel_ranges(rows_, threads_, 1, [&](int64_t begin, int64_t end) {
-      kernels::batch_norm_apply(run.input(0) + begin * channels_, scale, shift,
-                                run.output() + begin * channels_, end - begin, channels_,
-                                kernels::After::nothing);
+      kernels::batch_norm_apply(run.input(0) + begin * channels_, run.input(1), run.input(2),
+                                run.output() + begin * channels_, end - begin, channels_);
     });
   }
 
  private:
   int64_t channels_, rows_;
-  int gamma_, beta_;  // Positions among the inputs, 0 where there is none.
   int threads_;
 };
 
-// From (x, statistics, gamma, beta), the last two where they are given.
-class BatchNormalise final : public Op {
+// y = x * scale + shift, as TensorFlow computes it, from (x, scale, shift) of a BatchNormScale.
+class BatchNormalise final : public Op, private ElementwiseBlock {
  public:
-  BatchNormalise(bool has_gamma, bool has_beta, bool of_batch)
-      : gamma_(has_gamma ? 2 : 0), beta_(has_beta ? (has_gamma ? 3 : 2) : 0), of_batch_(of_batch) {}
+  explicit BatchNormalise(bool of_batch) : of_batch_(of_batch) {}
 
   std::string_view name() const override { return "batch_norm_normalise"; }
   std::string attributes() const override { return of_batch_ ? "" : "fixed"; }
   Types infer(const Types& in) const override { return {in[0]}; }
 
   Values gradient(const Node& node, const Values& dy) const override {
-    const Value gamma = gamma_ > 0 ? node.input(gamma_) : Value();
-    const BatchNormGradients found =
-        batch_norm_gradients(node.input(0), dy[0], node.input(1), gamma, of_batch_);
-    Values gradients = {found.dx, Value()};
-    if (gamma_ > 0) gradients.push_back(found.dgamma);
-    if (beta_ > 0) gradients.push_back(found.dbeta);
-    return gradients;
+    const Node& from = *node.input(1).producer();
+    const auto& scale = static_cast<const BatchNormScale&>(from.op());
+    const BatchNormGradients found = batch_norm_gradients({.x = node.input(0),
+                                                           .statistics = from.input(0),
+                                                           .gamma = scale.gamma(from),
+                                                           .scale = node.input(1)},
+                                                          dy[0], of_batch_);
+    return {found.dx, found.dgamma, found.dbeta};
   }
 
   Rows rows(const Types&) const override { return Rows::each; }
   Cost cost(const Types& in) const override { return elementwise_cost(in, in[0].shape, 2); }
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
-    return std::make_unique<NormaliseKernel>(in[0].shape, gamma_, beta_, target);
+    return std::make_unique<NormaliseKernel>(in[0].shape, target);
   }
+  const ElementwiseBlock* elementwise() const override { return this; }
 
  private:
-  int gamma_, beta_;
+  void run_block(const float* const* in, float* out, int64_t count,
+                 const BlockPlace&) const noexcept override {
+    kernels::batch_norm_apply(in[0], in[1], in[2], out, 1, count);
+  }
+
   bool of_batch_;
 };
 
@@ -294,17 +321,23 @@ void check(Value x, Value moving_mean, Value moving_variance, const BatchNormOpt
 
 }  // namespace
 
+bool is_batch_normalise(const Op& op) {
+  return dynamic_cast<const BatchNormalise*>(&op) != nullptr;
+}
+
 Value batch_statistics(Value x, float epsilon) {
   Graph& graph = x.graph();
   return graph.add<BatchNormStatistics>({graph.add<BatchNormSums>({x})}, true, epsilon);
 }
 
 Value batch_normalise(Value x, Value statistics, const BatchNormOptions& options, bool of_batch) {
-  Values in = {x, statistics};
+  Graph& graph = x.graph();
+  Values in = {statistics};
   if (options.gamma) in.push_back(options.gamma);
   if (options.beta) in.push_back(options.beta);
-  return x.graph().add<BatchNormalise>(in, static_cast<bool>(options.gamma),
-                                       static_cast<bool>(options.beta), of_batch);
+  const Values scale = graph.add_all<BatchNormScale>(in, static_cast<bool>(options.gamma),
+                                                     static_cast<bool>(options.beta));
+  return graph.add<BatchNormalise>({x, scale[0], scale[1]}, of_batch);
 }
 
 Value batch_norm_training(Value x, Value moving_mean, Value moving_variance,

@@ -25,11 +25,20 @@ Value batch_statistics(Value x, float epsilon);
 // its gradient flows through them too; otherwise they are constants.
 Value batch_normalise(Value x, Value statistics, const BatchNormOptions& options, bool of_batch);
 
-// The gradients of x, gamma and beta, given that of y. gamma may be empty.
+// Whether it is the op that batch_normalise adds last: element by element, from (x, scale, shift).
+bool is_batch_normalise(const Op& op);
+
+// What batch_normalise read.
+struct BatchNormInputs {
+  Value x, statistics;
+  Value gamma;  // May be empty.
+  Value scale;  // gamma * rstd
+};
+
+// The gradients of x, gamma and beta, given that of y.
 struct BatchNormGradients {
   Value dx, dgamma, dbeta;
 };
-BatchNormGradients batch_norm_gradients(Value x, Value dy, Value statistics, Value gamma,
-                                        bool of_batch);
+BatchNormGradients batch_norm_gradients(const BatchNormInputs& in, Value dy, bool of_batch);
 
 }  // namespace snug::ops

@@ -62,8 +62,8 @@ class GradientSums final : public Op {
   }
 };
 
-// From (sums, statistics, gamma): the coefficients a, b, d of dx = a * dy + b * x + d as
-// [3, channels], dgamma and dbeta.
+// From (sums, statistics, gamma): the coefficients a, b, d of dx = a * dy + b * x + d, then dgamma
+// and dbeta.
 class CoefficientsKernel final : public Kernel {
  public:
   CoefficientsKernel(int64_t channels, bool has_gamma)
@@ -72,7 +72,7 @@ class CoefficientsKernel final : public Kernel {
   void run(const Run& run) const noexcept override {
     const double *sum_dy = run.input<double>(0), *sum_dy_xhat = sum_dy + channels_;
     const Statistics statistics{run.input(1), channels_};
-    float *a = run.output(0), *b = a + channels_, *d = b + channels_;
+    float *a = run.output(0), *b = run.output(1), *d = run.output(2);
     for (int64_t c = 0; c < channels_; ++c) {
       const double mean = statistics.row(Statistics::kMean)[c];
       const double rstd = statistics.row(Statistics::kRstd)[c];
@@ -82,8 +82,8 @@ class CoefficientsKernel final : public Kernel {
       a[c] = static_cast<float>(scale);
       b[c] = static_cast<float>(slope);
       d[c] = static_cast<float>(-scale * sum_dy[c] * share - slope * mean);
-      run.output(1)[c] = static_cast<float>(sum_dy_xhat[c]);
-      run.output(2)[c] = static_cast<float>(sum_dy[c]);
+      run.output(3)[c] = static_cast<float>(sum_dy_xhat[c]);
+      run.output(4)[c] = static_cast<float>(sum_dy[c]);
     }
   }
 
@@ -96,9 +96,7 @@ class Coefficients final : public Op {
  public:
   std::string_view name() const override { return "batch_norm_gradient_coefficients"; }
   Types infer(const Types& in) const override {
-    const Extent channels = in[0].shape.extent(-1);
-    const Type parameter{DType::float32, {channels}};
-    return {{DType::float32, {3, channels}}, parameter, parameter};
+    return Types(5, {DType::float32, {in[0].shape.extent(-1)}});
   }
   Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
   Cost cost(const Types& in) const override {
@@ -110,7 +108,6 @@ class Coefficients final : public Op {
   }
 };
 
-// From (x, dy, coefficients).
 class InputGradientKernel final : public Kernel {
  public:
   InputGradientKernel(const Shape& x, const Target& target)
@@ -121,11 +118,10 @@ class InputGradientKernel final : public Kernel {
   std::vector<int> overwrites(int) const override { return {1, 0}; }
 
   void run(const Run& run) const noexcept override {
-    const float *a = run.input(2), *b = a + channels_, *d = b + channels_;
     parallel_ranges(rows_, threads_, 1, [&](int64_t begin, int64_t end) {
       const int64_t at = begin * channels_;
-      kernels::batch_norm_gradient(run.input(0) + at, run.input(1) + at, a, b, d, run.output() + at,
-                                   end - begin, channels_);
+      kernels::batch_norm_gradient(run.input(0) + at, run.input(1) + at, run.input(2), run.input(3),
+                                   run.input(4), run.output() + at, end - begin, channels_);
     });
   }
 
@@ -134,7 +130,8 @@ class InputGradientKernel final : public Kernel {
   int threads_;
 };
 
-class InputGradient final : public Op {
+// From (x, dy, a, b, d).
+class InputGradient final : public Op, private ElementwiseBlock {
  public:
   std::string_view name() const override { return "batch_norm_input_gradient"; }
   Types infer(const Types& in) const override { return {in[0]}; }
@@ -144,68 +141,27 @@ class InputGradient final : public Op {
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
     return std::make_unique<InputGradientKernel>(in[0].shape, target);
   }
-};
-
-// Where the statistics are constants: dx = dy * gamma * rstd, from (dy, statistics, gamma).
-class ScaleKernel final : public Kernel {
- public:
-  ScaleKernel(const Shape& dy, bool has_gamma, const Target& target)
-      : channels_(dy[-1]),
-        rows_(dy.without(-1).size()),
-        has_gamma_(has_gamma),
-        threads_(elementwise_threads(dy.size(), target)) {}
-
-  size_t scratch_bytes() const override {
-    return static_cast<size_t>(2 * channels_) * sizeof(float);
-  }
-  std::vector<int> overwrites(int) const override { return {0}; }
-
-  void run(const Run& run) const noexcept override {
-    const float* rstd = Statistics{run.input(1), channels_}.row(Statistics::kRstd);
-    float *scale = static_cast<float*>(run.scratch), *shift = scale + channels_;
-    for (int64_t c = 0; c < channels_; ++c) {
-      scale[c] = rstd[c] * (has_gamma_ ? run.input(2)[c] : 1);
-      shift[c] = 0;
-    }
-    parallel_ranges(rows_, threads_, 1, [&](int64_t begin, int64_t end) {
-      const int64_t at = begin * channels_;
-      kernels::batch_norm_apply(run.input(0) + at, scale, shift, run.output() + at, end - begin,
-                                channels_, kernels::After::nothing);
-    });
-  }
+  const ElementwiseBlock* elementwise() const override { return this; }
 
  private:
-  int64_t channels_, rows_;
-  bool has_gamma_;
-  int threads_;
-};
-
-class FixedInputGradient final : public Op {
- public:
-  std::string_view name() const override { return "batch_norm_fixed_input_gradient"; }
-  Types infer(const Types& in) const override { return {in[0]}; }
-  Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
-  Rows rows(const Types&) const override { return Rows::each; }
-  Cost cost(const Types& in) const override { return elementwise_cost(in, in[0].shape, 1); }
-  std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
-    return std::make_unique<ScaleKernel>(in[0].shape, in.size() == 3, target);
+  void run_block(const float* const* in, float* out, int64_t count,
+                 const BlockPlace&) const noexcept override {
+    kernels::batch_norm_gradient(in[0], in[1], in[2], in[3], in[4], out, 1, count);
   }
 };
 
 }  // namespace
 
-BatchNormGradients batch_norm_gradients(Value x, Value dy, Value statistics, Value gamma,
-                                        bool of_batch) {
-  Graph& graph = x.graph();
-  const auto with_gamma = [&](Values in) {
-    if (gamma) in.push_back(gamma);
-    return in;
-  };
-  const Value sums = graph.add<GradientSums>({x, dy, statistics});
-  const Values finished = graph.add_all<Coefficients>(with_gamma({sums, statistics}));
-  const Value dx = of_batch ? graph.add<InputGradient>({x, dy, finished[0]})
-                            : graph.add<FixedInputGradient>(with_gamma({dy, statistics}));
-  return {.dx = dx, .dgamma = finished[1], .dbeta = finished[2]};
+// Where the statistics are constants, dx = dy * gamma * rstd.
+BatchNormGradients batch_norm_gradients(const BatchNormInputs& in, Value dy, bool of_batch) {
+  Graph& graph = dy.graph();
+  const Value sums = graph.add<GradientSums>({in.x, dy, in.statistics});
+  Values finishing = {sums, in.statistics};
+  if (in.gamma) finishing.push_back(in.gamma);
+  const Values made = graph.add_all<Coefficients>(finishing);
+  const Value dx = of_batch ? graph.add<InputGradient>({in.x, dy, made[0], made[1], made[2]})
+                            : multiply(dy, in.scale);
+  return {.dx = dx, .dgamma = made[3], .dbeta = made[4]};
 }
 
 }  // namespace snug::ops

@@ -7,8 +7,8 @@
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
+#include "snug/ops/binary.h"
 #include "snug/ops/elementwise.h"
-#include "snug/ops/ops.h"
 #include "snug/ops/sum_to.h"
 
 namespace snug::ops {
@@ -90,6 +90,7 @@ class BinaryOp final : public Op, private ElementwiseBlock {
   BinaryOp(std::string_view name, Binary function)
       : name_(name), function_(function), loops_(kernels::binary_kernels(function)) {}
 
+  Binary function() const { return function_; }
   std::string_view name() const override { return name_; }
 
   Types infer(const Types& in) const override {
@@ -194,6 +195,11 @@ Value binary(Value a, Value b, std::string_view name, Binary function) {
 }
 
 }  // namespace
+
+bool is_add(const Op& op) {
+  const auto* binary = dynamic_cast<const BinaryOp*>(&op);
+  return binary != nullptr && binary->function() == Binary::add;
+}
 
 Value add(Value a, Value b) { return binary(a, b, "add", Binary::add); }
 Value subtract(Value a, Value b) { return binary(a, b, "subtract", Binary::subtract); }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "snug/ops/elementwise.h"
 #include "snug/ops/ops.h"
 #include "snug/testing/check_op.h"
 
@@ -99,6 +100,20 @@ TEST(Binary, NamesBothTypes) {
             }),
             "multiply: the shapes [rows, 3] and [rows, 4] do not broadcast: axis 1 is 3 and 4; "
             "they must be equal or 1");
+}
+
+TEST(Elementwise, ALoopReadsAFewInputsOfFloats) {
+  Graph graph;
+  const Value a = graph.input("a", {DType::float32, {3}});
+  const auto* loop = ops::add(a, a).producer()->op().elementwise();
+  ASSERT_NE(loop, nullptr);
+  const auto message = [&](const Types& in) {
+    return error_of([&] { ops::elementwise_kernel(*loop, in, {3}, {}); });
+  };
+  EXPECT_EQ(message(Types(ops::kMostElementwiseInputs + 1, {DType::float32, {3}})),
+            "an element-wise loop over 9 inputs: it reads at most 8, all of them float32");
+  EXPECT_EQ(message({{DType::int32, {3}}}),
+            "an element-wise loop over 1 inputs: it reads at most 8, all of them float32");
 }
 
 }  // namespace

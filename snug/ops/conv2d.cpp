@@ -2,22 +2,16 @@
 // convolution) and the gradient of the kernel. Each is a convolution of the others' operands, so
 // the three are closed under differentiation.
 
+#include "snug/ops/conv2d.h"
+
 #include <algorithm>
 
 #include "snug/base/error.h"
-#include "snug/ops/convolution.h"
-#include "snug/ops/ops.h"
 
 namespace snug::ops {
 namespace {
 
-// A convolution's attributes, without the values that it reads.
-struct Window {
-  std::array<int64_t, 2> strides, dilation;
-  Padding2D padding;
-  int64_t groups = 1;
-  bool depthwise = false;  // Kernel [kh, kw, in, multiplier]; groups is the number of channels.
-};
+using Window = ConvolutionWindow;
 
 std::string text(const Window& window) {
   const Padding2D& p = window.padding;
@@ -56,7 +50,6 @@ void check_operand(std::string_view name, const Type& type, std::string_view wha
     throw ShapeError("{}: the {} must be float32 {}, got {}", name, what, axes, type.text());
 }
 
-// The convolution at one row, from the image's height, width and channels and the kernel's shape.
 ConvolutionShape geometry(const Window& window, int64_t height, int64_t width, int64_t channels,
                           const Shape& kernel) {
   return {.height = height,
@@ -148,6 +141,7 @@ class Convolution final : public Op {
  public:
   explicit Convolution(const Window& window) : window_(window) {}
 
+  const Window& window() const { return window_; }
   std::string_view name() const override {
     return window_.depthwise ? "depthwise_conv2d" : "conv2d";
   }
@@ -322,6 +316,23 @@ Value convolve(std::string_view name, Value x, Value kernel, const Conv2DOptions
 }
 
 }  // namespace
+
+const ConvolutionWindow* convolution_window(const Op& op) {
+  const auto* convolution = dynamic_cast<const Convolution*>(&op);
+  return convolution == nullptr ? nullptr : &convolution->window();
+}
+
+ConvolutionShape convolution_geometry(const ConvolutionWindow& window, const Shape& image,
+                                      const Shape& kernel) {
+  ConvolutionShape shape = geometry(window, image[1], image[2], image[3], kernel);
+  if (!image.is_symbolic()) shape.batch = image[0];
+  return shape;
+}
+
+Value convolution_image_gradient(const ConvolutionWindow& window, Value dy, Value kernel,
+                                 const Shape& image) {
+  return image_gradient("conv2d_image_gradient", window, dy, kernel, image);
+}
 
 Value conv2d(Value x, Value kernel, const Conv2DOptions& options) {
   return convolve("conv2d", x, kernel, options, /*depthwise=*/false);

@@ -76,6 +76,8 @@ const std::vector<Case> kCases = {
     {4, 4, 4, 6, 3, 3, {.padding = {1, 1, 1, 1}, .groups = 2}},
     {1, 9, 2, 3, 1, 4, {.padding = {0, 3, 0, 0}}},
     {3, 3, 16, 8, 2, 2, {}},
+    {5, 4, 1, 16, 1, 1, {.strides = {1, 2}}},
+    {5, 9, 10, 16, 1, 1, {.strides = {2, 2}}},
     {3, 2, 8, 16, 3, 3, {.padding = {1, 1, 1, 1}}},
 };
 
@@ -306,6 +308,10 @@ TEST_F(Conv2DErrors, Transposed) {
             }),
             "conv2d_transpose: the image must be float32 [rows, height, width, channels], got "
             "float32[rows, 4]");
+  EXPECT_EQ(error_of([&] {
+              ops::conv2d_transpose(input({kRows, 4, 4, 2}), {}, {5, 5});
+            }),
+            "conv2d_transpose: the kernel is empty");
 }
 
 }  // namespace

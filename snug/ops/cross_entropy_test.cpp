@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -18,6 +19,8 @@ using Loss = Value (*)(Value, Value);
 using RowReference = double (*)(const double* x, const double* target, int64_t classes);
 
 double total(const double* x, int64_t n) { return std::accumulate(x, x + n, 0.0); }
+// As Keras clips probabilities that it takes for scores.
+double clipped(double p) { return std::clamp(p, 1e-7, 1 - 1e-7); }
 double log_sum_exp(const double* x, int64_t n) {
   double sum = 0;
   for (int64_t j = 0; j < n; ++j) sum += std::exp(x[j]);
@@ -46,7 +49,9 @@ const struct {
      }},
     {"sparse_cross_entropy", ops::sparse_cross_entropy, true, true,
      [](const double* p, const double* label, int64_t n) {
-       return std::log(total(p, n) / p[static_cast<int64_t>(*label)]);
+       double sum = 0;
+       for (int64_t j = 0; j < n; ++j) sum += clipped(p[j]);
+       return std::log(sum / clipped(p[static_cast<int64_t>(*label)]));
      }},
     {"cross_entropy", ops::cross_entropy, false, true,
      [](const double* p, const double* t, int64_t n) {

@@ -1,12 +1,13 @@
 // Pooling of images over windows, on the loops of kernels/pool.h.
 
+#include "snug/ops/pool2d.h"
+
 #include <algorithm>
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
 #include "snug/kernels/pool.h"
 #include "snug/ops/elementwise.h"
-#include "snug/ops/ops.h"
 #include "snug/ops/unary.h"
 
 namespace snug::ops {
@@ -44,7 +45,8 @@ void check_options(std::string_view name, const Pool2DOptions& options) {
   }
 }
 
-// The windows over an image [rows, height, width, channels]; throws where they do not fit.
+}  // namespace
+
 kernels::Pool pool_over(std::string_view name, const Pool2DOptions& options, const Type& image) {
   check_options(name, options);
   const Shape& x = image.shape;
@@ -74,6 +76,8 @@ kernels::Pool pool_over(std::string_view name, const Pool2DOptions& options, con
           .out_height = (height - options.size[0]) / options.strides[0] + 1,
           .out_width = (width - options.size[1]) / options.strides[1] + 1};
 }
+
+namespace {
 
 Shape pooled(const Shape& x, const kernels::Pool& pool) {
   return {x.extent(0), pool.out_height, pool.out_width, pool.channels};
@@ -271,14 +275,24 @@ class AveragePool final : public PoolOp {
 
 }  // namespace
 
+Value max_pool2d_gradient(Value places, Value dy, const Pool2DOptions& options,
+                          const Shape& image) {
+  return dy.graph().add<MaxPoolGradient>({places, dy}, options, image);
+}
+
 // The largest of the rectified is the rectified largest, gradients and NaN included: after the pool
-// there is less to rectify, and the backward pass keeps the pooled values instead of all.
+// there is less to rectify, and the backward pass keeps the pooled values instead of all. Where one
+// layer convolves and rectifies, nobody else reads what it convolved.
 Value max_pool2d(Value x, const Pool2DOptions& options) {
   if (!x) throw Error("max_pool2d: the image is empty");
   const Node* producer = x.producer();
   const bool rectified = options.alone && producer != nullptr && is_relu(producer->op());
-  if (!rectified) return x.graph().add<MaxPool>({x}, options);
-  return relu(x.graph().add<MaxPool>({producer->input(0)}, options));
+  const Value from = rectified ? producer->input(0) : x;
+  const bool alone = options.alone && from.producer() != nullptr &&
+                     (!rectified || from.producer()->scope() == producer->scope());
+  Value largest = alone ? conv2d_max_pool2d(from, options) : Value();
+  if (!largest) largest = x.graph().add<MaxPool>({from}, options);
+  return rectified ? relu(largest) : largest;
 }
 
 Value average_pool2d(Value x, const Pool2DOptions& options) {

@@ -1,9 +1,10 @@
 // The same elements in the same order under another shape. Where the input ends here, the output
 // takes its place and nothing is copied.
 
+#include "snug/ops/reshape.h"
+
 #include "snug/base/error.h"
 #include "snug/ops/move.h"
-#include "snug/ops/ops.h"
 
 namespace snug::ops {
 namespace {
@@ -82,6 +83,16 @@ class Reshape final : public Op {
 
 Value reshape(Value x, const Shape& shape) {
   return x.shape() == shape ? x : x.graph().add<Reshape>({x}, shape);
+}
+
+// What is computed element by element does not mind the shape. Draws do: they go by the place in a
+// row.
+Value reshape_alone(Value x, const Shape& shape) {
+  const Node* producer = x.producer();
+  const bool passes = producer != nullptr && producer->in().size() == 1 &&
+                      producer->op().elementwise() != nullptr && !producer->op().traits().random;
+  if (!passes) return reshape(x, shape);
+  return x.graph().add(producer->shared_op(), {reshape(producer->input(0), shape)})[0];
 }
 
 }  // namespace snug::ops

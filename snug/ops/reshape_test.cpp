@@ -1,6 +1,9 @@
+#include "snug/ops/reshape.h"
+
 #include <gtest/gtest.h>
 
-#include "snug/ops/ops.h"
+#include <algorithm>
+
 #include "snug/testing/check_op.h"
 
 namespace snug {
@@ -47,6 +50,28 @@ TEST(Reshape, ToItsOwnShapeAddsNothing) {
   Graph graph;
   const Value x = graph.input("x", {DType::float32, {kRows, 3}});
   EXPECT_EQ(ops::reshape(x, {kRows, 3}), x);
+}
+
+TEST(Reshape, AloneItGoesBeforeAFunctionOfEachElement) {
+  check_op({.inputs = {{DType::float32, {kRows, 3, 4}}},
+            .build =
+                [](const Values& in) {
+                  return ops::reshape_alone(ops::relu(in[0]), {kRows, 12});
+                },
+            .reference =
+                [](const auto& in) {
+                  testing::Doubles y = in[0];
+                  for (double& element : y) element = std::max(element, 0.0);
+                  return y;
+                },
+            .result = {kRows, 12}});
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 3, 4}});
+  const auto last = [](Value y) { return std::string(y.producer()->op().name()); };
+  EXPECT_EQ(last(ops::reshape_alone(ops::relu(x), {kRows, 12})), "relu");
+  EXPECT_EQ(last(ops::reshape_alone(ops::add(x, x), {kRows, 12})), "reshape");
+  EXPECT_EQ(last(ops::reshape_alone(ops::dropout(x, {.rate = 0.5f}), {kRows, 12})), "reshape");
+  EXPECT_EQ(last(ops::reshape_alone(x, {kRows, 12})), "reshape");
 }
 
 TEST(Reshape, LargeValuesOnTwoThreads) {

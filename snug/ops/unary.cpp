@@ -132,6 +132,9 @@ Value relu(Value x, const ReluOptions& options) {
   const bool plain = options.negative_slope == 0 && options.threshold == 0 &&
                      options.max_value == std::numeric_limits<float>::infinity();
   if (plain) return unary(x, "relu", Unary::relu);
+  // As in Keras, this one has the gradient 0 at its bound; it reads the result only.
+  if (options.negative_slope == 0 && options.threshold == 0 && options.max_value == 6)
+    return relu6(x);
   if (options.negative_slope < 0) {
     throw Error("relu: negative_slope is {}; it must not be negative", options.negative_slope);
   }
@@ -139,10 +142,17 @@ Value relu(Value x, const ReluOptions& options) {
                {options.max_value, options.negative_slope, options.threshold});
 }
 
-bool is_relu(const Op& op) {
+namespace {
+
+bool is_function(const Op& op, Unary function) {
   const auto* unary = dynamic_cast<const UnaryOp*>(&op);
-  return unary != nullptr && unary->function() == Unary::relu;
+  return unary != nullptr && unary->function() == function;
 }
+
+}  // namespace
+
+bool is_relu(const Op& op) { return is_function(op, Unary::relu); }
+bool is_relu6(const Op& op) { return is_function(op, Unary::relu6); }
 
 Value leaky_relu(Value x, float negative_slope) {
   if (negative_slope < 0)

@@ -7,5 +7,7 @@ namespace snug::ops {
 
 // max(x, 0), without a slope, a threshold or a bound.
 bool is_relu(const Op& op);
+// min(max(x, 0), 6)
+bool is_relu6(const Op& op);
 
 }  // namespace snug::ops

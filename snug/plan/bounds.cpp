@@ -2,93 +2,123 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "snug/plan/instant.h"
 
 namespace snug {
 namespace {
 
-constexpr int kInstants = 5;  // Where the bound is worked out.
+constexpr size_t kCandidates = 24;        // Units that are looked at for a bound on the time.
+constexpr size_t kMostInstants = 16;      // Those of them where it is worked out,
+constexpr size_t kInstantsWork = 60'000;  // as long as they have so many units together; but three.
+constexpr size_t kHeaviest = 8;           // Units that are looked at for a bound on the bytes.
 
-bool uses(const Unit& unit, int value) {
-  return std::find(unit.in.begin(), unit.in.end(), value) != unit.in.end() ||
-         std::find(unit.out.begin(), unit.out.end(), value) != unit.out.end();
-}
-
-// The fullest positions, spread out.
-std::vector<int> instants(const Timeline& timeline, int64_t limit) {
+// The fullest positions of the program, spread out.
+std::vector<int> fullest(const Timeline& timeline, int64_t limit) {
   std::vector<int> order;
   for (int p = 0; p < timeline.length(); ++p) {
     if (timeline.live()[p] > limit) order.push_back(p);
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return timeline.live()[a] > timeline.live()[b]; });
-  const int apart = timeline.length() / (4 * kInstants);
+  const int apart = timeline.length() / (4 * static_cast<int>(kCandidates));
   std::vector<int> chosen;
   for (const int p : order) {
     const auto near = [&](int other) { return std::abs(p - other) < apart; };
     if (std::none_of(chosen.begin(), chosen.end(), near)) chosen.push_back(p);
-    if (chosen.size() == kInstants) break;
+    if (chosen.size() == kCandidates) break;
   }
   return chosen;
+}
+
+// The least bytes beside the unit from which all that is needed later can be made again. A value on
+// the side of the source is needed; it is kept, or its unit is there with it and so are its inputs.
+int64_t must_cross(const UnitGraph& graph, int unit) {
+  const Moment moment = moment_of(graph, unit);
+  const int values = static_cast<int>(graph.bytes.size());
+  std::vector<char> free(values, 0), has_edges(graph.units.size(), 0);
+  for (const int v : graph.units[unit].in) free[v] = 1;
+  for (const int v : graph.units[unit].out) free[v] = 1;
+  MinCut cut(2 + values + static_cast<int>(graph.units.size()));
+  for (int v = 0; v < values; ++v) {
+    if (!moment.exists[v] || free[v]) continue;
+    const int producer = graph.producer[v];
+    const bool again = producer >= 0 && graph.units[producer].pure;
+    if (moment.needed_after[v]) cut.add_edge(0, 2 + v, MinCut::kInfinite);
+    cut.add_edge(2 + v, again ? 2 + values + producer : 1, graph.bytes[v]);
+    if (!again || has_edges[producer]) continue;
+    has_edges[producer] = 1;
+    for (const int in : graph.units[producer].in) {
+      if (!free[in]) cut.add_edge(2 + values + producer, 2 + in, MinCut::kInfinite);
+    }
+  }
+  return cut.solve();
 }
 
 }  // namespace
 
 int64_t least_bytes(const UnitGraph& graph) {
-  int64_t end = 0, always = 0;
-  for (size_t v = 0; v < graph.bytes.size(); ++v) {
-    end += graph.pinned[v] ? graph.bytes[v] : 0;
-    always += graph.pinned[v] && graph.given[v] ? graph.bytes[v] : 0;
-  }
-  int64_t most = end;
-  for (int u = 0; u < graph.program_size; ++u) {
-    const Unit& unit = graph.units[u];
-    int64_t bytes = working_bytes(graph, unit) + always;
-    for (const int v : unit.in) bytes -= graph.pinned[v] && graph.given[v] ? graph.bytes[v] : 0;
-    most = std::max(most, bytes);
-  }
+  int64_t most = 0;
+  for (size_t v = 0; v < graph.bytes.size(); ++v) most += graph.pinned[v] ? graph.bytes[v] : 0;
+  std::vector<int64_t> own;
+  for (int u = 0; u < graph.program_size; ++u) own.push_back(working_bytes(graph, graph.units[u]));
+  std::vector<int> order(graph.program_size);
+  std::iota(order.begin(), order.end(), 0);
+  const auto heaviest = order.begin() + std::min<std::ptrdiff_t>(kHeaviest, graph.program_size);
+  std::partial_sort(order.begin(), heaviest, order.end(),
+                    [&](int a, int b) { return std::pair(-own[a], a) < std::pair(-own[b], b); });
+  for (auto u = order.begin(); u != heaviest; ++u)
+    most = std::max(most, own[*u] + must_cross(graph, *u));
   return most;
 }
 
 int64_t least_peak(const Timeline& timeline) {
   const UnitGraph& graph = timeline.graph();
+  const int length = timeline.length();
+  std::vector<int64_t> beside(length + 2, 0);
   int64_t end = 0;
-  std::vector<int> held;  // Cannot be made again, or not for free.
-  for (size_t i = 0; i < graph.bytes.size(); ++i) {
-    const int v = static_cast<int>(i);
-    if (graph.pinned[v]) end += graph.bytes[v];
+  const auto is_held = [&](int v) {
     const bool again = graph.producer[v] >= 0 && graph.units[graph.producer[v]].pure;
-    if (!again && !timeline.touches(v).empty()) held.push_back(v);
-  }
-  std::vector<int64_t> beside(timeline.length() + 1, 0);
-  for (const int v : held) {
+    return !again && !timeline.touches(v).empty();
+  };
+  for (int v = 0; v < static_cast<int>(graph.bytes.size()); ++v) {
+    end += graph.pinned[v] ? graph.bytes[v] : 0;
+    if (!is_held(v)) continue;
     const auto touches = timeline.touches(v);
     beside[std::max(0, touches.front().position)] += graph.bytes[v];
-    if (touches.back().position < timeline.length())
-      beside[touches.back().position + 1] -= graph.bytes[v];
+    beside[std::max(0, touches.back().position) + 1] -= graph.bytes[v];
   }
   int64_t most = end, live = 0;
-  for (int p = 0; p < timeline.length(); ++p) {
+  for (int p = 0; p < length; ++p) {
     live += beside[p];
     const Unit& unit = graph.units[timeline.sequence()[p]];
     int64_t own = working_bytes(graph, unit);
-    for (const int v : held) {
-      const auto touches = timeline.touches(v);
-      const bool counted =
-          std::max(0, touches.front().position) <= p && p <= touches.back().position;
-      if (counted && uses(unit, v)) own -= graph.bytes[v];
-    }
+    for (const int v : unit.in) own -= is_held(v) ? graph.bytes[v] : 0;
+    for (const int v : unit.out) own -= is_held(v) ? graph.bytes[v] : 0;
     most = std::max(most, live + std::max<int64_t>(0, own));
   }
   return most;
 }
 
-double least_cost_ns(const Timeline& timeline, int64_t limit) {
+double least_cost_ns(const UnitGraph& graph, int64_t limit) {
+  const Timeline program(graph, graph.program());
+  std::vector<std::pair<int64_t, Moment>> moments;
+  for (const int p : fullest(program, limit)) {
+    Moment moment = moment_of(graph, program.sequence()[p]);
+    const int64_t bytes =
+        crossing_bytes(graph, moment) + working_bytes(graph, graph.units[moment.unit]);
+    if (bytes > limit) moments.push_back({bytes, std::move(moment)});
+  }
+  std::stable_sort(moments.begin(), moments.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  const size_t count =
+      std::clamp<size_t>(kInstantsWork / std::max<size_t>(1, graph.units.size()), 3, kMostInstants);
+  if (moments.size() > count) moments.resize(count);
   double most = 0;
-  for (const int p : instants(timeline, limit))
-    most = std::max(most, Instant(timeline, p, limit).bound());
-  return timeline.graph().cost_ns(timeline.sequence()) + most;
+  for (const auto& [bytes, moment] : moments)
+    most = std::max(most, Instant(graph, moment, limit).bound());
+  return graph.cost_ns(graph.program()) + most;
 }
 
 }  // namespace snug

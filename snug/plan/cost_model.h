@@ -13,6 +13,22 @@ struct Rate {
   double one = 1, all = 1;
 };
 
+// Of the disk that holds the spill file: bytes a nanosecond, and what a transfer takes beside its
+// bytes.
+struct DiskSpeed {
+  double read = 1, write = 1.5;
+  double start_ns = 100e3;
+
+  double read_ns(int64_t bytes) const { return start_ns + static_cast<double>(bytes) / read; }
+  double write_ns(int64_t bytes) const { return start_ns + static_cast<double>(bytes) / write; }
+};
+
+// Whether values may go to the spill file, and how large that may be.
+struct SpillLimits {
+  bool allowed = false;
+  int64_t most_bytes = INT64_MAX;
+};
+
 struct CostModel {
   int threads = 1;  // That `all` stands for.
   // Flops a nanosecond.
@@ -24,6 +40,7 @@ struct CostModel {
   Rate memory{10, 16};
   double node_ns = 150;   // To call a kernel.
   double fork_ns = 3000;  // To start all threads and wait for them.
+  DiskSpeed disk;
 };
 
 // How the rows of a stage are run: what a cost depends on beside the node.

@@ -16,7 +16,7 @@ struct ExhaustiveResult {
   std::optional<std::vector<int>> sequence;
 };
 
-// Any order of the units, any unit again at any time. For up to 16 units and 24 values.
+// Any order of the units, any unit again at any time. For up to 16 units and 64 values.
 ExhaustiveResult search_exhaustively(const UnitGraph& graph, int64_t limit);
 
 }  // namespace snug

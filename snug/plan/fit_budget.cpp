@@ -5,6 +5,7 @@
 
 #include "snug/base/bytes.h"
 #include "snug/plan/squeezer.h"
+#include "snug/plan/transfers.h"
 
 namespace snug {
 namespace {
@@ -39,7 +40,7 @@ class Search {
       : graph_(graph), results_(results), rows_(rows), target_(target), options_(options) {
     for (const PartitionOptions& cut : ways(rows, target, options.partition)) {
       problems_.push_back(instance(cut).problem);
-      squeezers_.emplace_back(problems_.back());
+      squeezers_.emplace_back(problems_.back(), options.spill, options.costs.disk);
       ways_.push_back({cut, predicted_ns(problems_.back(), squeezers_.back().free_plan())});
     }
   }
@@ -72,7 +73,9 @@ class Search {
     Plan& plan = choice->plan;
     plan.least_ns = least_ns(budget_bytes - plan.persistent_bytes, plan.step_ns);
     const PartitionOptions& cut = ways_[choice->way].cut;
-    return {instance(cut), std::move(plan), cut};
+    Instance chosen = instance(cut);
+    add_transfers(chosen, plan);
+    return {std::move(chosen), std::move(plan), cut};
   }
 
   std::vector<CurvePoint> curve(int points) {
@@ -83,7 +86,7 @@ class Search {
       const int64_t budget = least + (most - least) * i / std::max(1, points - 1);
       const std::optional<Choice> choice = choose(budget);
       if (!choice) continue;
-      const size_t nodes = problems_[choice->way].nodes.size();
+      const size_t nodes = problems_[choice->way].nodes.size() + choice->plan.transfers.size();
       curve.push_back({.budget_bytes = budget,
                        .step_ns = choice->plan.step_ns,
                        .part_rows = ways_[choice->way].cut.forced_part_rows,

@@ -7,6 +7,7 @@
 
 #include "snug/ops/elementwise.h"
 #include "snug/plan/fused_op.h"
+#include "snug/plan/recompute_cheap.h"
 
 namespace snug {
 namespace {
@@ -176,7 +177,8 @@ class Fuser {
 }  // namespace
 
 std::unique_ptr<Graph> fuse(const Graph& graph, const Values& results) {
-  return Fuser(graph, results).run();
+  const std::unique_ptr<Graph> shorter = recompute_cheap(graph, results);
+  return Fuser(*shorter, results).run();
 }
 
 }  // namespace snug

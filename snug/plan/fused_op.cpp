@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
+#include "snug/kernels/norm.h"
+#include "snug/ops/batch_norm.h"
+#include "snug/ops/binary.h"
 #include "snug/ops/elementwise.h"
+#include "snug/ops/unary.h"
 
 namespace snug {
 namespace {
@@ -25,24 +30,48 @@ struct BoundStep {
   Slot result;
 };
 
+// A normalisation, a sum with another value or none, and a rectification or none: common enough,
+// and on data large enough, for a loop of its own. Numbers of inputs; -1 where there is none.
+struct NormaliseChain {
+  int x = 0, scale = 1, shift = 2, addend = -1;
+  kernels::After after = kernels::After::nothing;
+};
+
+std::optional<NormaliseChain> normalise_chain(const std::vector<FusedStep>& steps, int inputs) {
+  if (!ops::is_batch_normalise(*steps[0].op) || steps.size() > 3) return std::nullopt;
+  NormaliseChain chain{
+      .x = steps[0].operands[0], .scale = steps[0].operands[1], .shift = steps[0].operands[2]};
+  size_t next = 1;
+  if (next < steps.size() && ops::is_add(*steps[next].op)) {
+    const std::vector<int>& operands = steps[next].operands;
+    chain.addend = operands[0] == inputs ? operands[1] : operands[0];
+    if (chain.addend >= inputs) return std::nullopt;
+    ++next;
+  }
+  if (next < steps.size() && ops::is_relu(*steps[next].op)) chain.after = kernels::After::relu;
+  if (next < steps.size() && ops::is_relu6(*steps[next].op)) chain.after = kernels::After::relu6;
+  if (chain.after != kernels::After::nothing) ++next;
+  if (next < steps.size()) return std::nullopt;
+  return chain;
+}
+
 class FusedKernel final : public Kernel, public WatchedKernel {
  public:
-  FusedKernel(std::vector<BoundStep> steps, int outputs, const Types& in, const Shape& shape,
-              const Target& target)
+  FusedKernel(std::vector<BoundStep> steps, int outputs, std::optional<NormaliseChain> chain,
+              const Types& in, const Shape& shape, const Target& target)
       : steps_(std::move(steps)),
         outputs_(outputs),
+        chain_(chain),
+        channels_(chain ? in[chain->scale].shape.size() : 1),
         size_(shape.size()),
         threads_(ops::elementwise_threads(size_, target)) {
-    for (const Type& type : in) {
-      readers_.emplace_back(type.shape, shape);
-      // An operand whose whole repeats within a block looks the same in every block.
-      const int64_t operand = type.shape.size();
-      repeats_.push_back(readers_.back().repeats() && operand > 0 && kBlock % operand == 0);
-    }
+    for (const Type& type : in) readers_.emplace_back(type.shape, shape);
     for (const BoundStep& step : steps_) {
       if (step.result.where == Slot::Where::block)
         blocks_ = std::max(blocks_, step.result.index + 1);
     }
+    choose_block(in);
+    if (chain && chain->addend >= 0 && !readers_[chain->addend].is_whole()) chain_.reset();
   }
 
   size_t scratch_bytes() const override {
@@ -60,13 +89,14 @@ class FusedKernel final : public Kernel, public WatchedKernel {
   }
 
   void run(const Run& run) const noexcept override {
-    const int64_t count = (size_ + kBlock - 1) / kBlock;
+    if (chain_) return run_chain(run);
+    const int64_t count = (size_ + block_ - 1) / block_;
     parallel_parts(threads_, [&](int part) {
       float* scratch = static_cast<float*>(run.scratch) + part * blocks_a_thread() * kBlock;
       read_repeated(run, scratch);
       for (int64_t block = count * part / threads_; block < count * (part + 1) / threads_;
            ++block) {
-        run_block(run, block * kBlock, scratch, [](size_t, const float*) {});
+        run_block(run, block * block_, scratch, [](size_t, const float*) {});
       }
     });
   }
@@ -75,8 +105,8 @@ class FusedKernel final : public Kernel, public WatchedKernel {
     std::optional<Bad> bad;
     auto* scratch = static_cast<float*>(run.scratch);
     read_repeated(run, scratch);
-    for (int64_t first = 0; first < size_; first += kBlock) {
-      const int64_t count = std::min(kBlock, size_ - first);
+    for (int64_t first = 0; first < size_; first += block_) {
+      const int64_t count = std::min(block_, size_ - first);
       run_block(run, first, scratch, [&](size_t step, const float* result) {
         if (bad && bad->step <= static_cast<int>(step)) return;
         const float* found =
@@ -89,8 +119,37 @@ class FusedKernel final : public Kernel, public WatchedKernel {
   }
 
  private:
+  void run_chain(const Run& run) const noexcept {
+    parallel_ranges(size_ / channels_, threads_, 1, [&](int64_t begin, int64_t end) {
+      const int64_t at = begin * channels_;
+      const float* addend = chain_->addend < 0 ? nullptr : run.input(chain_->addend) + at;
+      kernels::batch_norm_apply(run.input(chain_->x) + at, run.input(chain_->scale),
+                                run.input(chain_->shift), run.output() + at, end - begin, channels_,
+                                {addend, chain_->after});
+    });
+  }
+
   size_t blocks_a_thread() const { return readers_.size() + blocks_; }
   static float* own(float* scratch, size_t input) { return scratch + input * kBlock; }
+
+  // What a block reads and writes stays in the first cache. An operand whose whole repeats within a
+  // block looks the same in every block, and is read once: so blocks are as long as makes that true
+  // of all such operands together, where that is not too long.
+  void choose_block(const Types& in) {
+    constexpr int64_t kLine = 16, kCachedFloats = 4096;
+    const auto streams = static_cast<int64_t>(blocks_a_thread()) + outputs_;
+    int64_t period = kLine;
+    for (size_t i = 0; i < in.size(); ++i) {
+      const int64_t joined = std::lcm(period, std::max<int64_t>(in[i].shape.size(), 1));
+      if (readers_[i].repeats() && joined <= kBlock) period = joined;
+    }
+    const int64_t wanted = std::min(kBlock, kCachedFloats / streams);
+    block_ = std::max<int64_t>(wanted / period, 1) * period;
+    for (size_t i = 0; i < in.size(); ++i) {
+      const int64_t operand = in[i].shape.size();
+      repeats_.push_back(readers_[i].repeats() && operand > 0 && block_ % operand == 0);
+    }
+  }
 
   int last_read(int input) const {
     int last = -1;
@@ -113,13 +172,13 @@ class FusedKernel final : public Kernel, public WatchedKernel {
   void read_repeated(const Run& run, float* scratch) const noexcept {
     for (size_t i = 0; i < readers_.size(); ++i) {
       if (!repeats_[i]) continue;
-      readers_[i].read(run.input(static_cast<int>(i)), 0, std::min(kBlock, size_), own(scratch, i));
+      readers_[i].read(run.input(static_cast<int>(i)), 0, std::min(block_, size_), own(scratch, i));
     }
   }
 
   template <typename After>
   void run_block(const Run& run, int64_t first, float* scratch, const After& after) const noexcept {
-    const int64_t count = std::min(kBlock, size_ - first);
+    const int64_t count = std::min(block_, size_ - first);
     for (size_t i = 0; i < readers_.size(); ++i) {
       if (repeats_[i] || readers_[i].is_whole()) continue;
       readers_[i].read(run.input(static_cast<int>(i)), first, count, own(scratch, i));
@@ -144,10 +203,13 @@ class FusedKernel final : public Kernel, public WatchedKernel {
 
   std::vector<BoundStep> steps_;
   int outputs_;
+  std::optional<NormaliseChain> chain_;
+  int64_t channels_;  // Of the chain.
   int64_t size_;
   int threads_;
   std::vector<BroadcastReader> readers_;
   std::vector<bool> repeats_;
+  int64_t block_ = kBlock;  // Floats; at most kBlock.
   int blocks_ = 0;
 };
 
@@ -192,7 +254,10 @@ class FusedOp final : public Op {
   }
 
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
-    return std::make_unique<FusedKernel>(bound_, static_cast<int>(outputs_.size()), in,
+    const std::optional<NormaliseChain> chain =
+        outputs_.size() == 1 ? normalise_chain(steps_, static_cast<int>(inputs_.size()))
+                             : std::nullopt;
+    return std::make_unique<FusedKernel>(bound_, static_cast<int>(outputs_.size()), chain, in,
                                          concrete(in), target);
   }
 

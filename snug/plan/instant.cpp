@@ -2,55 +2,36 @@
 
 #include <algorithm>
 
-#include "snug/plan/min_cut.h"
-
 namespace snug {
 namespace {
 
-constexpr int kPrices = 14;      // Steps of the search for the best price.
+constexpr int kPrices = 24;      // Steps of the search for the best price: far more than it takes.
 constexpr double kScale = 1e12;  // Capacities are whole numbers.
-
-// Is read, or needed at the end, after the unit at the position has run for the first time.
-bool is_needed_after(const Timeline& timeline, int value, int position) {
-  const auto touches = timeline.touches(value);
-  return !touches.empty() && touches.front().position <= position &&
-         touches.back().position > position;
-}
 
 }  // namespace
 
-// What a unit needs for itself while it runs, overwrites taken wherever they are allowed.
-int64_t working_bytes(const UnitGraph& graph, const Unit& unit) {
-  int64_t bytes = unit.extra_bytes;
-  for (const int v : unit.in) bytes += graph.bytes[v];
-  std::vector<char> shared(unit.out.size(), 0);
-  for (const Overwrite& o : unit.overwrites) shared[o.output] = 1;
-  for (size_t i = 0; i < unit.out.size(); ++i) bytes += shared[i] ? 0 : graph.bytes[unit.out[i]];
-  return bytes;
-}
-
-Instant::Instant(const Timeline& timeline, int position, int64_t limit)
-    : timeline_(timeline), graph_(timeline.graph()), position_(position) {
-  const Unit& unit = graph_.units[timeline.sequence()[position]];
+Instant::Instant(const UnitGraph& graph, const Moment& moment, int64_t limit,
+                 const std::vector<int>& held)
+    : graph_(graph),
+      moment_(moment),
+      free_(graph.bytes.size(), 0),
+      cut_(2 +
+           static_cast<int>(graph.bytes.size() + graph.units.size() + graph.node_cost_ns.size())),
+      value_edge_(graph.bytes.size(), -1) {
+  const Unit& unit = graph_.units[moment.unit];
   room_ = static_cast<double>(limit - working_bytes(graph_, unit));
-  free_.assign(graph_.bytes.size(), 0);
   for (const int v : unit.in) free_[v] = 1;
   for (const int v : unit.out) free_[v] = 1;
-  for (int p = 0; p <= position; ++p) total_ += graph_.units[timeline.sequence()[p]].cost_ns;
-  total_ = std::max(total_, 1e-9);
-  double low = 0, high = 1;
-  for (cut(high); high < 1e9 && kept_bytes_ > room_; cut(high)) high *= 4;
-  for (int i = 0; i < kPrices; ++i) {
-    const double price = 0.5 * (low + high);
-    cut(price);
-    (kept_bytes_ > room_ ? low : high) = price;
+  for (const int v : held) {
+    if (free_[v] || !moment.exists[v]) continue;
+    room_ -= static_cast<double>(graph.bytes[v]);
+    free_[v] = 1;
   }
-  cut(high);
-}
-
-bool Instant::exists(int value) const {
-  const auto touches = timeline_.touches(value);
-  return !touches.empty() && touches.front().position <= position_;
+  for (int u = 0; u < graph.program_size; ++u) total_ += graph.units[u].cost_ns;
+  add_values();
+  add_units();
+  search();
+  for (const int v : held) kept_[v] = 1;
 }
 
 bool Instant::can_be_made_again(int value) const {
@@ -58,48 +39,109 @@ bool Instant::can_be_made_again(int value) const {
   return producer >= 0 && graph_.units[producer].pure;
 }
 
+// Rounded down, so that a bound stays one.
+int64_t Instant::whole(double ns) const {
+  constexpr double kMost = static_cast<double>(MinCut::kInfinite) / 1024;
+  return static_cast<int64_t>(std::min(ns / total_ * kScale, kMost));
+}
+
 // Source side: values that must be available later, and units that run again. A value there is paid
 // for by its bytes unless its unit runs again, a unit by its time; and a unit that runs again wants
 // its inputs.
-void Instant::cut(double price) {
-  const int values = static_cast<int>(graph_.bytes.size());
-  MinCut cut(2 + values + static_cast<int>(graph_.units.size() + graph_.node_cost_ns.size()));
-  // At a high price even a small value costs more than an integer holds: enough is enough.
-  constexpr double kMost = static_cast<double>(MinCut::kInfinite) / 1024;
-  const auto whole = [&](double cost) {
-    return static_cast<int64_t>(std::min(cost / total_ * kScale, kMost));
-  };
-  for (int v = 0; v < values; ++v) {
-    if (free_[v] || !exists(v)) continue;
-    if (is_needed_after(timeline_, v, position_)) cut.add_edge(0, 2 + v, MinCut::kInfinite);
-    cut.add_edge(2 + v, can_be_made_again(v) ? unit_node(graph_.producer[v]) : 1,
-                 whole(price * static_cast<double>(graph_.bytes[v])));
+void Instant::add_values() {
+  for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
+    if (free_[v] || !moment_.exists[v]) continue;
+    if (moment_.needed_after[v]) cut_.add_edge(0, 2 + v, MinCut::kInfinite);
+    value_edge_[v] =
+        cut_.add_edge(2 + v, can_be_made_again(v) ? unit_node(graph_.producer[v]) : 1, 0);
   }
+}
+
+void Instant::add_units() {
   std::vector<char> has_edges(graph_.units.size(), 0), is_paid(graph_.node_cost_ns.size(), 0);
-  for (int v = 0; v < values; ++v) {
-    if (!exists(v) || !can_be_made_again(v) || has_edges[graph_.producer[v]]) continue;
+  for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
+    if (!moment_.exists[v] || !can_be_made_again(v) || has_edges[graph_.producer[v]]) continue;
     const int u = graph_.producer[v];
     has_edges[u] = 1;
     const Unit& unit = graph_.units[u];
-    if (!unit.parts) cut.add_edge(unit_node(u), 1, whole(unit.cost_ns));
+    if (!unit.parts) cut_.add_edge(unit_node(u), 1, whole(unit.cost_ns));
     // Pieces of a stage may have nodes in common: each is paid for once.
     for (const int n : unit.parts ? unit.nodes : std::vector<int>()) {
-      cut.add_edge(unit_node(u), work_node(n), MinCut::kInfinite);
-      if (!is_paid[n]) cut.add_edge(work_node(n), 1, whole(graph_.node_cost_ns[n]));
+      cut_.add_edge(unit_node(u), work_node(n), MinCut::kInfinite);
+      if (!is_paid[n]) cut_.add_edge(work_node(n), 1, whole(graph_.node_cost_ns[n]));
       is_paid[n] = 1;
     }
     for (const int in : unit.in) {
-      if (!free_[in]) cut.add_edge(unit_node(u), 2 + in, MinCut::kInfinite);
+      if (!free_[in]) cut_.add_edge(unit_node(u), 2 + in, MinCut::kInfinite);
     }
   }
-  bound_ = std::max(bound_, static_cast<double>(cut.solve()) / kScale * total_ - price * room_);
-  kept_.assign(values, 0);
-  kept_bytes_ = 0;
-  for (int v = 0; v < values; ++v) {
-    if (free_[v] || !exists(v) || !cut.is_reached(2 + v)) continue;
-    if (can_be_made_again(v) && cut.is_reached(unit_node(graph_.producer[v]))) continue;
-    kept_[v] = 1;
-    kept_bytes_ += static_cast<double>(graph_.bytes[v]);
+}
+
+Instant::Choice Instant::everything_kept() const {
+  Choice choice{.kept = std::vector<char>(graph_.bytes.size(), 0)};
+  for (size_t v = 0; v < graph_.bytes.size(); ++v) {
+    choice.kept[v] = moment_.needed_after[v] && !free_[v];
+    choice.bytes += choice.kept[v] ? static_cast<double>(graph_.bytes[v]) : 0;
+  }
+  return choice;
+}
+
+Instant::Choice Instant::choose(double price) {
+  for (size_t v = 0; v < graph_.bytes.size(); ++v) {
+    if (value_edge_[v] >= 0)
+      cut_.set_capacity(value_edge_[v], whole(price * static_cast<double>(graph_.bytes[v])));
+  }
+  const double cost = static_cast<double>(cut_.solve()) / kScale * total_;
+  bound_ = std::max(bound_, cost - price * room_);
+  Choice choice{.kept = std::vector<char>(graph_.bytes.size(), 0)};
+  for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
+    if (value_edge_[v] < 0 || !cut_.is_reached(2 + v)) continue;
+    if (can_be_made_again(v) && cut_.is_reached(unit_node(graph_.producer[v]))) continue;
+    choice.kept[v] = 1;
+    choice.bytes += static_cast<double>(graph_.bytes[v]);
+  }
+  choice.ns = cost - price * choice.bytes;
+  return choice;
+}
+
+// The bound is a concave function of the price, made of straight lines: each choice is one of them.
+// Where the line of a choice that is too large meets that of one that fits, there is either the top
+// or a better line.
+void Instant::search() {
+  Choice large = everything_kept();
+  if (large.bytes <= room_) {
+    kept_ = std::move(large.kept);
+    return;
+  }
+  // So dear that only what cannot be made again is kept.
+  Choice small = choose(100 * total_ / std::max(1.0, room_));
+  for (int i = 0; i < kPrices && small.bytes <= room_; ++i) {
+    const double price = (small.ns - large.ns) / (large.bytes - small.bytes);
+    Choice choice = choose(price);
+    const bool is_top =
+        choice.ns + price * choice.bytes >= (large.ns + price * large.bytes) * (1 - 1e-9);
+    const bool fits = choice.bytes <= room_;
+    if (is_top && !fits) break;
+    (fits ? small : large) = std::move(choice);
+    if (is_top) break;
+  }
+  mix(large, std::move(small));
+}
+
+// Where many parts of a graph are alike, one price turns all of them at once, and the choice that
+// fits leaves much room. What the program makes last is needed first: there, the larger choice is
+// taken as far as it fits.
+void Instant::mix(const Choice& large, Choice small) {
+  kept_ = std::move(small.kept);
+  double bytes = small.bytes;
+  for (int u = graph_.program_size - 1; u >= 0 && bytes <= room_; --u) {
+    for (const int v : graph_.units[u].out) {
+      if (kept_[v] == large.kept[v]) continue;
+      const double change = (large.kept[v] ? 1.0 : -1.0) * static_cast<double>(graph_.bytes[v]);
+      if (bytes + change > room_) continue;
+      bytes += change;
+      kept_[v] = large.kept[v];
+    }
   }
 }
 

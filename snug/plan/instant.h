@@ -1,42 +1,55 @@
-// What is worth keeping across one moment of a sequence.
+// What is worth keeping across one moment.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "snug/plan/timeline.h"
+#include "snug/plan/min_cut.h"
+#include "snug/plan/moment.h"
 
 namespace snug {
 
-// What a unit needs for itself while it runs, overwrites taken wherever they are allowed.
-int64_t working_bytes(const UnitGraph& graph, const Unit& unit);
-
-// While the unit at a position runs, the values that are there beside it fit the rest of the limit;
+// While the unit of a moment runs, the values that are there beside it fit the rest of the limit;
 // all others that are read later must be made again, with all that they need and that is not there.
 // With a price for each byte that is kept, the cheapest choice is a minimum cut between what is
 // kept and what is made again.
 class Instant {
  public:
-  Instant(const Timeline& timeline, int position, int64_t limit);
+  // `held` is kept in any case and without a choice.
+  Instant(const UnitGraph& graph, const Moment& moment, int64_t limit,
+          const std::vector<int>& held = {});
 
   // No choice within the limit needs less time for what is made again.
   double bound() const { return bound_; }
-  // The values to keep, by the lowest price at which they fit.
+  // Values to keep, which fit: by the best price, or as near to it as whole values come.
   const std::vector<char>& kept() const { return kept_; }
+  int64_t work() const { return cut_.work(); }
 
  private:
-  void cut(double price);
-  bool exists(int value) const;
+  // What one price leads to.
+  struct Choice {
+    double ns = 0, bytes = 0;
+    std::vector<char> kept;
+  };
+
+  void add_values();
+  void add_units();
+  Choice everything_kept() const;
+  Choice choose(double price);
+  void search();
+  void mix(const Choice& large, Choice small);
   bool can_be_made_again(int value) const;
+  int64_t whole(double ns) const;
   int unit_node(int unit) const { return 2 + static_cast<int>(graph_.bytes.size()) + unit; }
   int work_node(int node) const { return unit_node(static_cast<int>(graph_.units.size())) + node; }
 
-  const Timeline& timeline_;
   const UnitGraph& graph_;
-  int position_;
-  double room_ = 0, total_ = 0, bound_ = 0, kept_bytes_ = 0;
-  std::vector<char> free_;  // By value: part of what the unit itself needs.
+  const Moment& moment_;
+  double room_ = 0, total_ = 1e-9, bound_ = 0;
+  std::vector<char> free_;  // By value: part of what the unit itself needs, or held.
   std::vector<char> kept_;
+  MinCut cut_;
+  std::vector<int> value_edge_;  // By value: the one that is paid for keeping it, or -1.
 };
 
 }  // namespace snug

@@ -75,13 +75,13 @@ class Instantiator {
 
   // Kernels first; the forms that they want prepared are made in a whole stage before.
   void add(const StageChoice& stage) {
-    std::vector<Item> items;
-    for (const Node* node : stage.nodes) items.push_back(make_item(*node, stage));
+    std::vector<Task> tasks;
+    for (const Node* node : stage.nodes) tasks.push_back(make_task(*node, stage));
     const bool prepares = std::ranges::any_of(
-        items, [](const Item& item) { return item.kernel->prepared_bytes() > 0; });
+        tasks, [](const Task& task) { return task.kernel->prepared_bytes() > 0; });
     if (prepares && stage.parts > 1) {
       open_stage({.part_rows = instance_.rows});
-      for (Item& item : items) add_prepare(item);
+      for (Task& task : tasks) add_prepare(task);
     }
     work_ = {.rows = instance_.rows,
              .part_rows = stage.part_rows,
@@ -93,9 +93,9 @@ class Instantiator {
                 .parts = stage.parts,
                 .lanes = stage.lanes,
                 .commits = !stage.nodes.empty() && stage.nodes[0]->commits()});
-    for (Item& item : items) {
-      if (stage.parts == 1) add_prepare(item);
-      add_run(std::move(item), stage);
+    for (Task& task : tasks) {
+      if (stage.parts == 1) add_prepare(task);
+      add_run(std::move(task), stage);
     }
   }
 
@@ -104,18 +104,18 @@ class Instantiator {
     instance_.problem.stages.push_back({.parts = shape.parts, .lanes = shape.lanes});
   }
 
-  Item make_item(const Node& node, const StageChoice& stage) const {
-    Item item{.node = &node};
+  Task make_task(const Node& node, const StageChoice& stage) const {
+    Task task{.node = &node};
     const Target target{.threads = stage.threads};
-    item.kernel = make_kernel(node, stage.part_rows, target);
+    task.kernel = make_kernel(node, stage.part_rows, target);
     const int64_t rest = instance_.rows % stage.part_rows;
     if (stage.parts > 1 && rest != 0) {
-      item.rest = make_kernel(node, rest, target);
-      SNUG_CHECK(item.rest->prepared_bytes() <= item.kernel->prepared_bytes(), "{}", node.label());
-      SNUG_CHECK(item.rest->accumulates() == item.kernel->accumulates(), "{}", node.label());
+      task.rest = make_kernel(node, rest, target);
+      SNUG_CHECK(task.rest->prepared_bytes() <= task.kernel->prepared_bytes(), "{}", node.label());
+      SNUG_CHECK(task.rest->accumulates() == task.kernel->accumulates(), "{}", node.label());
     }
-    item.sums = stage.parts > 1 && node.rows() == Rows::sum;
-    return item;
+    task.sums = stage.parts > 1 && node.rows() == Rows::sum;
+    return task;
   }
 
   std::shared_ptr<Kernel> make_kernel(const Node& node, int64_t rows, const Target& target) const {
@@ -130,95 +130,95 @@ class Instantiator {
             .has_rows = graph_.type(value).shape.has_rows()};
   }
 
-  void add_prepare(Item& item) {
-    const auto bytes = static_cast<int64_t>(item.kernel->prepared_bytes());
+  void add_prepare(Task& task) {
+    const auto bytes = static_cast<int64_t>(task.kernel->prepared_bytes());
     if (bytes == 0) return;
-    item.prepared = add_extra_value(item.node->label() + " prepared", Kind::weight, bytes);
-    Item prepare{.what = Item::What::prepare,
-                 .node = item.node,
-                 .kernel = item.kernel,
-                 .out = {{.problem_value = item.prepared}}};
-    for (const int value : item.node->in()) {
+    task.prepared = add_extra_value(task.node->label() + " prepared", Kind::weight, bytes);
+    Task prepare{.what = Task::What::prepare,
+                 .node = task.node,
+                 .kernel = task.kernel,
+                 .out = {{.problem_value = task.prepared}}};
+    for (const int value : task.node->in()) {
       prepare.in.push_back(argument(value));
       if (prepare.in.back().has_rows) prepare.in.back() = {};
     }
-    add_item(std::move(prepare), {});
+    add_task(std::move(prepare), {});
   }
 
-  void add_run(Item item, const StageChoice& stage) {
-    const Node& node = *item.node;
+  void add_run(Task task, const StageChoice& stage) {
+    const Node& node = *task.node;
     ProblemNode entry;
-    for (const int value : node.in()) item.in.push_back(argument(value));
+    for (const int value : node.in()) task.in.push_back(argument(value));
     const int64_t part_rows = stage.parts > 1 ? stage.part_rows : 0;
     for (size_t i = 0; i < node.out().size(); ++i) {
       add_value(node.out()[i], kind_of(node), part_rows);
-      item.out.push_back(argument(node.out()[i]));
+      task.out.push_back(argument(node.out()[i]));
     }
-    size_t scratch = item.kernel->scratch_bytes();
-    if (item.rest) scratch = std::max(scratch, item.rest->scratch_bytes());
-    item.own_scratch_bytes = static_cast<size_t>(aligned(static_cast<int64_t>(scratch)));
+    size_t scratch = task.kernel->scratch_bytes();
+    if (task.rest) scratch = std::max(scratch, task.rest->scratch_bytes());
+    task.own_scratch_bytes = static_cast<size_t>(aligned(static_cast<int64_t>(scratch)));
     entry.scratch_bytes = static_cast<int64_t>(scratch);
-    if (item.sums) add_partials(item, stage, entry);
-    for (int output = 0; output < static_cast<int>(node.out().size()) && !item.sums; ++output) {
-      add_overwrites(item, output, entry);
+    if (task.sums) add_partials(task, stage, entry);
+    for (int output = 0; output < static_cast<int>(node.out().size()) && !task.sums; ++output) {
+      add_overwrites(task, output, entry);
     }
-    add_item(std::move(item), std::move(entry));
+    add_task(std::move(task), std::move(entry));
   }
 
   // Lane 0 adds up in the output itself, each other lane in a partial result of its own. A kernel
   // that cannot add writes to scratch first.
-  void add_partials(Item& item, const StageChoice& stage, ProblemNode& entry) {
-    for (const Argument& out : item.out) {
+  void add_partials(Task& task, const StageChoice& stage, ProblemNode& entry) {
+    for (const Argument& out : task.out) {
       const ProblemValue& value = instance_.problem.values[out.problem_value];
       const int64_t bytes = aligned(value.bytes);
-      if (!item.kernel->accumulates()) {
+      if (!task.kernel->accumulates()) {
         entry.scratch_bytes = aligned(entry.scratch_bytes) + bytes;
       }
       if (stage.lanes > 1) {
-        item.partials.push_back(
+        task.partials.push_back(
             add_extra_value(value.name + " partial", Kind::partial, bytes * (stage.lanes - 1)));
       }
     }
   }
 
-  void add_overwrites(const Item& item, int output, ProblemNode& entry) const {
-    const auto allowed_by_rest = item.rest ? item.rest->overwrites(output) : std::vector<int>();
-    for (const int input : item.kernel->overwrites(output)) {
-      if (item.rest && !std::ranges::count(allowed_by_rest, input)) continue;
-      if (item.in[input].problem_value < 0) continue;
+  void add_overwrites(const Task& task, int output, ProblemNode& entry) const {
+    const auto allowed_by_rest = task.rest ? task.rest->overwrites(output) : std::vector<int>();
+    for (const int input : task.kernel->overwrites(output)) {
+      if (task.rest && !std::ranges::count(allowed_by_rest, input)) continue;
+      if (task.in[input].problem_value < 0) continue;
       // Positions among the problem's values, which leave out variables.
       int position = 0;
-      for (int i = 0; i < input; ++i) position += item.in[i].problem_value >= 0;
+      for (int i = 0; i < input; ++i) position += task.in[i].problem_value >= 0;
       entry.overwrites.push_back({.output = output, .input = position});
     }
   }
 
-  void add_item(Item item, ProblemNode entry) {
-    item.stage = static_cast<int>(instance_.stages.size()) - 1;
-    entry.name = item.node->label() + (item.what == Item::What::prepare ? " prepare" : "");
-    entry.stage = item.stage;
-    entry.recomputable = !item.node->commits();
-    entry.cost_ns = cost_of(item);
-    for (const Argument& in : item.in) {
+  void add_task(Task task, ProblemNode entry) {
+    task.stage = static_cast<int>(instance_.stages.size()) - 1;
+    entry.name = task.node->label() + (task.what == Task::What::prepare ? " prepare" : "");
+    entry.stage = task.stage;
+    entry.recomputable = !task.node->commits();
+    entry.cost_ns = cost_of(task);
+    for (const Argument& in : task.in) {
       if (in.problem_value >= 0) entry.in.push_back(in.problem_value);
     }
-    if (item.what == Item::What::run && item.prepared >= 0) entry.in.push_back(item.prepared);
-    for (const Argument& out : item.out) entry.out.push_back(out.problem_value);
-    entry.out.insert(entry.out.end(), item.partials.begin(), item.partials.end());
-    instance_.items.push_back(std::move(item));
+    if (task.what == Task::What::run && task.prepared >= 0) entry.in.push_back(task.prepared);
+    for (const Argument& out : task.out) entry.out.push_back(out.problem_value);
+    entry.out.insert(entry.out.end(), task.partials.begin(), task.partials.end());
+    instance_.tasks.push_back(std::move(task));
     instance_.problem.nodes.push_back(std::move(entry));
   }
 
-  double cost_of(const Item& item) const {
-    if (item.what == Item::What::prepare) {
-      const int64_t bytes = instance_.problem.values[item.out[0].problem_value].bytes;
+  double cost_of(const Task& task) const {
+    if (task.what == Task::What::prepare) {
+      const int64_t bytes = instance_.problem.values[task.out[0].problem_value].bytes;
       return options_.costs.node_ns + move_ns(options_.costs, 2 * bytes, /*threads=*/1);
     }
-    double cost = node_ns(options_.costs, *item.node, work_);
-    if (!item.sums) return cost;
-    for (const Argument& out : item.out) {
+    double cost = node_ns(options_.costs, *task.node, work_);
+    if (!task.sums) return cost;
+    for (const Argument& out : task.out) {
       const int64_t bytes = instance_.problem.values[out.problem_value].bytes;
-      const int sums = item.kernel->accumulates() ? work_.lanes - 1 : work_.parts - 1;
+      const int sums = task.kernel->accumulates() ? work_.lanes - 1 : work_.parts - 1;
       cost += sums * move_ns(options_.costs, 3 * bytes, target_.threads);
     }
     return cost;

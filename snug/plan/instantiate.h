@@ -19,18 +19,20 @@ struct InstantiateOptions {
   // Every value keeps its own memory until the step ends, so that it can be read; nothing runs in
   // parts.
   bool keep_all = false;
+  SpillLimits spill;  // Where a budget binds.
 };
 
-// One argument of an item: a value of the problem, or memory outside the arena.
+// One argument of an task: a value of the problem, or memory outside the arena.
 struct Argument {
   int value = -1;          // The graph's number of the value; -1 for a prepared form.
   int problem_value = -1;  // -1: a variable or a borrowed input.
   bool has_rows = false;   // Then a part sees its own stretch.
 };
 
-// One node of the problem: a kernel's run, or the making of its prepared form.
-struct Item {
-  enum class What { run, prepare };
+// One node of the problem: a kernel's run, the making of its prepared form, or a transfer, which
+// has neither node nor kernel.
+struct Task {
+  enum class What { run, prepare, transfer };
   What what = What::run;
   const Node* node = nullptr;
   int stage = 0;
@@ -41,6 +43,7 @@ struct Item {
   bool sums = false;          // Outputs are sums over rows: the parts' results are added up.
   std::vector<int> partials;  // For each output of a sum in several lanes: the problem's value of
                               // lanes 1, 2, ...
+  int trip = 0;               // Of a transfer.
   size_t own_scratch_bytes = 0;  // The kernel's, before the room for a part's sums behind it.
 };
 
@@ -55,7 +58,7 @@ struct Instance {
   int64_t rows = 0;
   int threads = 1;  // That its lanes are dealt to.
   std::vector<StageShape> stages;
-  std::vector<Item> items;    // The problem's nodes, in the same order.
+  std::vector<Task> tasks;    // The problem's nodes, in the same order.
   std::vector<int> value_of;  // The graph's value -> the problem's, or -1.
   Problem problem;
 };

@@ -14,7 +14,7 @@ std::vector<Item> items_of(const std::vector<Block>& blocks) {
 void set_offsets(const std::vector<Block>& blocks, const Placement& placement, Lifetimes& lives) {
   for (size_t i = 0; i < blocks.size(); ++i) {
     const Block& block = blocks[i];
-    const int64_t offset = placement.offsets[i];
+    const int64_t offset = block.paged ? whole_pages(placement.offsets[i]) : placement.offsets[i];
     for (const int buffer : block.buffers) lives.buffers[buffer].offset = offset;
     if (block.scratch_step >= 0) lives.steps[block.scratch_step].scratch_offset = offset;
     if (block.lanes_stage >= 0) lives.stages[block.lanes_stage].lane_offset = offset;
@@ -23,7 +23,7 @@ void set_offsets(const std::vector<Block>& blocks, const Placement& placement, L
 
 }  // namespace
 
-void place_lanes(Lifetimes& lives) {
+void place_lanes(const Problem& problem, Lifetimes& lives) {
   for (int s = 0; s < static_cast<int>(lives.stages.size()); ++s) {
     if (lives.lanes[s].empty()) continue;
     PlanStage& stage = lives.stages[s];
@@ -34,7 +34,7 @@ void place_lanes(Lifetimes& lives) {
     }
     const Placement placement = place(items, kUnlimited);
     set_offsets(lives.lanes[s], placement, lives);
-    stage.lane_bytes = aligned(placement.height);
+    stage.lane_bytes = problem.aligned(placement.height);
     lives.arena.push_back(
         {.item = {stage.first_step, stage.last_step - 1, stage.lanes * stage.lane_bytes},
          .lanes_stage = s});
@@ -43,7 +43,7 @@ void place_lanes(Lifetimes& lives) {
 
 Plan lay_out(const Problem& problem, const Schedule& schedule, int64_t capacity, Aim aim) {
   Lifetimes lives = lifetimes(problem, schedule);
-  place_lanes(lives);
+  place_lanes(problem, lives);
   const std::vector<Item> items = items_of(lives.arena);
   const Placement placement = place(items, capacity, aim);
   set_offsets(lives.arena, placement, lives);

@@ -9,7 +9,7 @@ namespace snug {
 
 // Places what one lane of each stage holds, and adds the lanes of the stages to what the arena must
 // hold.
-void place_lanes(Lifetimes& lives);
+void place_lanes(const Problem& problem, Lifetimes& lives);
 
 // The schedule as a plan.
 Plan lay_out(const Problem& problem, const Schedule& schedule, int64_t capacity, Aim aim);

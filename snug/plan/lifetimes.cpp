@@ -101,12 +101,19 @@ class Builder {
     }
   }
 
+  bool is_paged(size_t b) const {
+    return !result_.buffers[b].local && problem_.values[result_.buffers[b].value].paged;
+  }
+  int64_t place_of(size_t b) const {
+    return place_bytes(problem_, result_.buffers[b].bytes, is_paged(b));
+  }
+
   Profile profile_of(bool local) const {
     Profile live(result_.steps.size() + 2, 0);
     for (size_t b = 0; b < uses_.size(); ++b) {
       if (result_.buffers[b].local != local) continue;
-      live[uses_[b].first] += aligned(result_.buffers[b].bytes);
-      live[uses_[b].last + 1] -= aligned(result_.buffers[b].bytes);
+      live[uses_[b].first] += place_of(b);
+      live[uses_[b].last + 1] -= place_of(b);
     }
     for (size_t t = 1; t < live.size(); ++t) live[t] += live[t - 1];
     return live;
@@ -130,7 +137,9 @@ class Builder {
     if (from.last_step != step || from.local != to.local || to.bytes == 0) return false;
     const std::vector<int>& read = result_.steps[step].in;
     if (std::count(read.begin(), read.end(), in) != 1) return false;
-    if (from.local || !in_parts(step)) return aligned(to.bytes) <= aligned(from.bytes);
+    if (is_paged(out) && !is_paged(in)) return false;
+    if (from.local || !in_parts(step))
+      return problem_.aligned(to.bytes) <= problem_.aligned(from.bytes);
     // Other parts may still read their rows of the input, so each part must write exactly the rows
     // that it has read.
     const int64_t part_bytes = problem_.values[from.value].part_bytes;
@@ -141,8 +150,8 @@ class Builder {
   // An overwrite by a value of the same size only saves. A smaller one keeps the larger place busy
   // for its own life: it is taken only where that does not raise the peak of that stretch.
   void share(int step, int in, int out, Profile& live) {
-    const int64_t place = aligned(result_.buffers[uses_[in].head].bytes);
-    const int64_t bytes = aligned(result_.buffers[out].bytes);
+    const int64_t place = place_of(uses_[in].head);
+    const int64_t bytes = place_of(out);
     const int last = uses_[out].last;
     if (bytes < place) {
       int64_t later = 0;
@@ -162,7 +171,8 @@ class Builder {
     for (size_t b = 0; b < uses_.size(); ++b) {
       Block& chain = chains[uses_[b].head];
       if (chain.buffers.empty()) {
-        chain.item = {uses_[b].first, uses_[b].last, aligned(result_.buffers[b].bytes)};
+        chain.item = {uses_[b].first, uses_[b].last, place_of(b)};
+        chain.paged = is_paged(b);
       }
       chain.item.last = std::max(chain.item.last, uses_[b].last);
       chain.buffers.push_back(static_cast<int>(b));
@@ -176,7 +186,7 @@ class Builder {
       const int64_t bytes = problem_.nodes[result_.steps[step].node].scratch_bytes;
       if (bytes == 0) continue;
       blocks_of(step, in_parts(step))
-          .push_back({.item = {step, step, aligned(bytes)}, .scratch_step = step});
+          .push_back({.item = {step, step, problem_.aligned(bytes)}, .scratch_step = step});
     }
   }
 

@@ -10,12 +10,13 @@
 namespace snug {
 
 // What is placed as one: a chain of buffers each of which overwrites the one before, the scratch of
-// a step, or the lanes of a stage. The item's bytes are a multiple of kAlignment.
+// a step, or the lanes of a stage. The item's bytes are a multiple of the problem's alignment.
 struct Block {
   Item item;
   std::vector<int> buffers;
   int scratch_step = -1;
   int lanes_stage = -1;
+  bool paged = false;  // Stands on a page: its bytes leave room for that.
 };
 
 // Steps, buffers and stages as the plan has them, all but their offsets; and what has to be placed.
@@ -35,7 +36,10 @@ struct Lifetimes {
 
 Lifetimes lifetimes(const Problem& problem, const Schedule& schedule);
 
-// Bytes rounded up to the alignment of the arena.
-inline int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+// What a whole value takes in the arena; whole pages can be found in it if it is paged.
+inline int64_t place_bytes(const Problem& problem, int64_t bytes, bool paged) {
+  return paged && bytes > 0 ? whole_pages(bytes) + kPageBytes - problem.alignment
+                            : problem.aligned(bytes);
+}
 
 }  // namespace snug

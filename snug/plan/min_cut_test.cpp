@@ -33,6 +33,7 @@ TEST(MinCut, AgreesWithAllDivisions) {
       least = std::min(least, sum);
     }
     EXPECT_EQ(cut.solve(), least);
+    EXPECT_EQ(cut.solve(), least) << "the second time";
     int64_t sum = 0;
     for (const Edge& edge : edges) {
       if (cut.is_reached(edge.from) && !cut.is_reached(edge.to)) sum += edge.capacity;

@@ -51,8 +51,8 @@ class Partitioner {
 
   std::vector<StageChoice> stages() {
     for (const Node* node : live_) time_[node] = node->commits() ? commit_time_ : earliest(*node);
-    for (const Node* node : live_) {
-      if (!node->commits()) delay_sources(*node);
+    for (auto node = live_.rbegin(); node != live_.rend(); ++node) {
+      if (!(*node)->commits()) delay(**node);
     }
     std::map<int, std::vector<const Node*>> by_time;
     for (const Node* node : live_) by_time[time_[node]].push_back(node);
@@ -74,6 +74,9 @@ class Partitioner {
       live_.push_back(*node);
     }
     std::ranges::reverse(live_);
+    for (const Node* node : live_) {
+      for (const int value : node->in()) readers_[value].push_back(node);
+    }
   }
 
   // Whether a node may run in a stage with parts.
@@ -123,22 +126,46 @@ class Partitioner {
     return time;
   }
 
-  // A node that reads nothing that is computed waits for its first reader, so that its result does
-  // not wait instead.
-  void delay_sources(const Node& node) {
-    for (const int value : node.in()) {
-      if (graph_.producer(value) != nullptr) return;
-    }
-    int first_reader = commit_time_;
-    for (const Node* reader : live_) {
-      const bool reads = std::ranges::any_of(
-          reader->in(), [&](int value) { return graph_.producer(value) == &node; });
-      if (reads) first_reader = std::min(first_reader, time_[reader]);
-    }
+  // A node waits for its first reader, so that its result does not wait instead, where all that it
+  // reads is there until then anyway, or is small beside it.
+  void delay(const Node& node) {
+    const int first_reader = time_of_first_reader(node);
     if (first_reader == commit_time_) return;
-    const bool split = splits(node);
-    const int latest = (first_reader % 2 == 0) == split ? first_reader : first_reader - 1;
-    time_[&node] = std::max(time_[&node], latest);
+    const int latest = latest_before(node, first_reader);
+    const bool inputs_stay =
+        std::ranges::all_of(node.in(), [&](int value) { return stays_until(value, latest, node); });
+    if (inputs_stay) time_[&node] = std::max(time_[&node], latest);
+  }
+
+  // The latest time of a node whose result is read then.
+  int latest_before(const Node& node, int reader) const {
+    const bool in_parts = reader % 2 == 0;
+    if (!splits(node)) return in_parts ? reader - 1 : reader;
+    const bool sums = *node.rows() == Rows::sum;
+    return in_parts ? reader - (sums ? 2 : 0) : reader - 1;
+  }
+
+  int time_of_first_reader(const Node& node) const {
+    int first = commit_time_;
+    for (const int value : node.out()) {
+      for (const Node* reader : readers_of(value)) first = std::min(first, time_.at(reader));
+    }
+    return first;
+  }
+
+  bool stays_until(int value, int time, const Node& but_for) const {
+    if (graph_.producer(value) == nullptr) return true;
+    const auto has_rows = [&](int v) { return graph_.type(v).shape.is_symbolic(); };
+    if (!has_rows(value) && std::ranges::any_of(but_for.out(), has_rows)) return true;
+    return std::ranges::any_of(readers_of(value), [&](const Node* reader) {
+      return reader != &but_for && time_.at(reader) >= time;
+    });
+  }
+
+  const std::vector<const Node*>& readers_of(int value) const {
+    static const std::vector<const Node*> none;
+    const auto found = readers_.find(value);
+    return found == readers_.end() ? none : found->second;
   }
 
   StageChoice choose(int time, std::vector<const Node*> nodes) const {
@@ -223,6 +250,7 @@ class Partitioner {
   int lanes_;
   PartitionOptions options_;
   std::vector<const Node*> live_;
+  std::unordered_map<int, std::vector<const Node*>> readers_;  // Of each value.
   std::unordered_map<const Node*, int> time_;
   static constexpr int commit_time_ = 1 << 30;
 };

@@ -113,6 +113,28 @@ TEST(Partition, ASumCutsTheStages) {
   EXPECT_LT(stage_of(stages, "sum"), stage_of(stages, "exp"));
 }
 
+// What is read behind a barrier only is made there, where its own input gets there anyway.
+TEST(Partition, ANodeWaitsForItsFirstReader) {
+  Graph graph;
+  const Value x = graph.input("x", floats({kRows, 64}));
+  const Value h = ops::matmul(x, graph.variable("w", floats({64, 64})));
+  const Value total = ops::sum(h, {.axes = {0}});
+  const Value stays = ops::add(ops::multiply(h, total), ops::exp(h));
+  const auto stages = partition(graph, std::vector{stays}, 64, {});
+  expect_order(graph, stages);
+  EXPECT_EQ(stage_of(stages, "exp"), stage_of(stages, "multiply"));
+  const Value ends = ops::add(total, ops::exp(h));
+  EXPECT_EQ(stage_of(partition(graph, std::vector{ends}, 64, {}), "exp"), 0);
+}
+
+TEST(Partition, ASumOfAnInputIsThereBeforeItIsRead) {
+  Graph graph;
+  const Value x = graph.input("x", floats({kRows, 1 << 14}));
+  const Value first = ops::sum(ops::tanh(x), {.axes = {0}}), second = ops::sum(x, {.axes = {0}});
+  const Value y = ops::subtract(ops::subtract(x, first), second);
+  expect_order(graph, partition(graph, std::vector{y}, 64, {.threads = 2}));
+}
+
 TEST(Partition, CommitsComeLastAndTogether) {
   Dense step;
   ops::assign_add(step.w, step.gradients[0]);

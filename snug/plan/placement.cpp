@@ -17,7 +17,7 @@ constexpr int64_t kPortfolioWork = 600'000'000;
 constexpr int64_t kClimbWork = 50'000'000;
 constexpr int kClimbTries = 4000;
 constexpr int64_t kSearchWork = 1'000'000;
-constexpr int64_t kCapacityWork = 5'000'000;
+constexpr int64_t kCapacityWork = 600'000;
 
 using Key = std::tuple<double, double, int>;
 

@@ -9,8 +9,13 @@
 
 namespace snug {
 
-inline constexpr int64_t kAlignment = 64;
 inline constexpr int64_t kUnlimited = INT64_MAX;
+// The spill file is written and read in whole pages, from and to whole pages of the arena.
+inline constexpr int64_t kPageBytes = 4096;
+
+inline int64_t whole_pages(int64_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
 
 // A stretch of the arena that holds one value for a stretch of the plan's steps. A value that is
 // computed again has several buffers; two buffers share bytes when an output overwrites an input.
@@ -44,10 +49,24 @@ struct PlanStage {
   int64_t lane_bytes = 0;
 };
 
+// The start or the end of writing a value to the spill file, or of reading it back. Its bytes stay
+// where they are from the start of a write to its end, and are there from the end of a read on.
+struct PlanTransfer {
+  Transfer what = Transfer::none;
+  int value = -1;
+  int trip = 0;  // A number for each write and each read: its start and its end have the same.
+  int64_t file_offset = 0;
+  double ns = 0;  // That the disk is busy with it.
+};
+
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<PlanStep> steps;
   std::vector<PlanStage> stages;
+  // In the order in which they run. Each is a node of the problem that the plan carries out, behind
+  // the nodes of the program: see with_transfers.
+  std::vector<PlanTransfer> transfers;
+  int64_t file_bytes = 0;  // Of the spill file.
   int64_t arena_bytes = 0;
   // No placement of these buffers can be lower: the most bytes that live at one moment.
   int64_t max_live_bytes = 0;

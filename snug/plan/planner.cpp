@@ -39,7 +39,7 @@ std::string largest_values(const Problem& problem) {
 Plan make_plan(const Problem& problem, int64_t budget_bytes) {
   Squeezer squeezer(problem);
   const int64_t capacity = budget_bytes - problem.persistent_bytes;
-  if (auto plan = squeezer.plan(capacity, Effort::full)) return std::move(*plan);
+  if (auto plan = squeezer.plan(capacity, Effort::thorough)) return std::move(*plan);
   refuse(problem, least_budget({&squeezer, 1}), budget_bytes);
 }
 

@@ -8,8 +8,13 @@
 
 namespace snug {
 
+inline constexpr int64_t kAlignment = 64;
+
 // What a value is for; the report adds bytes up by it.
 enum class Kind : uint8_t { input, weight, state, activation, gradient, partial, result };
+
+// What a node does that no op does: a part of a value's way to the spill file and back.
+enum class Transfer : uint8_t { none, start_write, end_write, start_read, end_read };
 
 struct ProblemValue {
   std::string name;
@@ -24,6 +29,8 @@ struct ProblemValue {
   // Still needed when the step ends: a result that the caller reads, a slot that is filled for the
   // next step.
   bool pinned = false;
+  // Placed on whole pages: it goes to the spill file, or may share its place with one that does.
+  bool paged = false;
 };
 
 // The output may be written where the input stands, if the input has no later reader.
@@ -40,6 +47,8 @@ struct ProblemNode {
   double cost_ns = 0;
   int stage = 0;
   bool recomputable = true;  // Pure: it may run again and gives the same bits.
+  Transfer transfer = Transfer::none;
+  int64_t file_offset = 0;  // Of a transfer.
 };
 
 // A run of adjacent nodes. It executes `parts` times, each time on one stretch of the rows, the
@@ -57,6 +66,11 @@ struct Problem {
   std::vector<Stage> stages;
   // Held outside the arena for as long as the step lives: weights, optimizer slots, library code.
   int64_t persistent_bytes = 0;
+  // Every place in the arena is a multiple of it.
+  int64_t alignment = kAlignment;
+
+  // Rounded up to the alignment.
+  int64_t aligned(int64_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
 };
 
 }  // namespace snug

@@ -16,10 +16,13 @@
 
 namespace snug {
 
-// One stage of one part; every node may be computed again. Throws DataError that names the line.
+// One stage of one part; every node may be computed again, and a value takes exactly its bytes.
+// Throws an Error that names the line.
 Problem read_problem(std::istream& in, const std::string& name);
 
-// Values of lanes become values of the arena: stages, scratch and overwrites are not kept.
+// A stage that runs in parts becomes one node. Scratch and lanes become values that nobody reads;
+// bytes are rounded up to the problem's alignment. What may overwrite what, and which nodes may not
+// run again, the format cannot say.
 void write_problem(const Problem& problem, std::ostream& out);
 
 }  // namespace snug

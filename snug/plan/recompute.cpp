@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
-#include "snug/plan/demand.h"
 #include "snug/plan/eviction.h"
-#include "snug/plan/instant.h"
-#include "snug/plan/range_max.h"
+#include "snug/plan/seeds.h"
+#include "snug/plan/undo.h"
 #include "snug/plan/walk.h"
 
 namespace snug {
 namespace {
 
-constexpr int kPatience = 25;  // Rounds without a lower peak.
+constexpr int kPatience = 25;          // Rounds without a lower peak.
+constexpr size_t kBestStarts = 3;      // Starts that are tried with all settings.
+constexpr int kRecreatePatience = 40;  // Changes without a gain.
 
 using Sequence = std::vector<int>;
 
@@ -48,102 +50,95 @@ std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t
   return {};
 }
 
-// Takes back what was computed again without need, the dearest first: the copy before it can live
-// on where there is room.
-class Undo {
+class Search {
  public:
-  Undo(const Timeline& timeline, int64_t limit)
-      : timeline_(timeline),
-        graph_(timeline.graph()),
-        limit_(limit),
-        live_(timeline.live()),
-        busy_(graph_.bytes.size(), 0) {}
+  Search(const UnitGraph& graph, int64_t limit, int64_t& work)
+      : graph_(graph), limit_(limit), work_(work) {}
 
-  // The shorter sequence; nothing when all is needed.
-  std::optional<Sequence> next(int64_t& work) {
+  bool found() const { return !best_.empty(); }
+  std::optional<Sequence> take() {
+    return found() ? std::optional(std::move(best_)) : std::nullopt;
+  }
+
+  // What comes of a start; its cost, or a huge one.
+  double consider(const Sequence& start, const EvictionSettings& settings) {
+    return consider(evict(graph_, start, limit_, settings, work_));
+  }
+
+  double consider(std::optional<Sequence> sequence) {
+    if (!sequence || Timeline(graph_, *sequence).peak() > limit_) return HUGE_VAL;
+    Sequence shorter = without_waste(graph_, std::move(*sequence), limit_, work_);
+    const double cost = graph_.cost_ns(shorter);
+    if (found() && cost >= cost_) return cost;
+    cost_ = cost;
+    best_ = std::move(shorter);
+    return cost;
+  }
+
+  // All starts with one setting, then the best of them with all.
+  void try_all(const std::vector<Sequence>& starts) {
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t i = 0; i < starts.size(); ++i)
+      order.push_back({consider(starts[i], kSettings[0]), i});
+    std::sort(order.begin(), order.end());
+    if (order.size() > kBestStarts) order.resize(kBestStarts);
+    for (size_t s = 1; s < kSettings.size(); ++s) {
+      for (const auto& [cost, i] : order) consider(starts[i], kSettings[s]);
+    }
+  }
+
+  // Takes back all that is computed again in some stretch of the best sequence and empties gaps
+  // there anew, in another way.
+  void recreate() {
+    for (int idle = 0; idle < kRecreatePatience && work_ > 0; ++idle) {
+      const double before = cost_;
+      consider(ruined(), kSettings[random(kSettings.size())]);
+      if (cost_ < before) idle = 0;
+    }
+  }
+
+ private:
+  size_t random(size_t below) {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return (state_ >> 33) % below;
+  }
+
+  Sequence ruined() {
+    const Timeline timeline(graph_, best_);
     std::vector<int> again;
-    for (int p = 0; p < timeline_.length(); ++p) {
-      if (!timeline_.is_first(p)) again.push_back(p);
+    for (int p = 0; p < timeline.length(); ++p) {
+      if (!timeline.is_first(p)) again.push_back(p);
     }
-    work -= timeline_.length() + static_cast<int64_t>(again.size());
-    std::stable_sort(again.begin(), again.end(),
-                     [&](int a, int b) { return unit(a).cost_ns > unit(b).cost_ns; });
-    std::vector<char> removed(timeline_.length(), 0);
-    bool any = false;
-    for (const int p : again) {
-      if (!try_without(p)) continue;
-      removed[p] = 1;
-      any = true;
-    }
-    if (!any) return {};
+    if (again.empty()) return best_;
+    const auto count = static_cast<size_t>(again.size());
+    const size_t width = 1 + random(std::max<size_t>(1, count / 3));
+    const size_t from = random(count), to = std::min(count, from + width);
     Sequence sequence;
-    for (int p = 0; p < timeline_.length(); ++p) {
-      if (!removed[p]) sequence.push_back(timeline_.sequence()[p]);
+    for (int p = 0, i = 0; p < timeline.length(); ++p) {
+      const bool is_again = !timeline.is_first(p);
+      const bool out = is_again && static_cast<size_t>(i) >= from && static_cast<size_t>(i) < to;
+      i += is_again ? 1 : 0;
+      if (!out) sequence.push_back(best_[p]);
     }
     return sequence;
   }
 
- private:
-  const Unit& unit(int position) const { return graph_.units[timeline_.sequence()[position]]; }
-
-  bool try_without(int position) {
-    const Unit& u = unit(position);
-    const auto busy = [&](int v) { return busy_[v] != 0; };
-    if (std::any_of(u.out.begin(), u.out.end(), busy) ||
-        std::any_of(u.in.begin(), u.in.end(), busy))
-      return false;
-    for (size_t i = 0; i < u.out.size(); ++i) {
-      if (add(u.out[i], position)) continue;
-      for (size_t done = 0; done < i; ++done) take_back(u.out[done], position);
-      return false;
-    }
-    for (const int v : u.out) busy_[v] = 1;
-    for (const int v : u.in) busy_[v] = 1;
-    return true;
-  }
-
-  // Where the copy before the position would live on; nothing where nobody reads the one that is
-  // made at the position.
-  std::optional<int> lives_from(int value, int position) const {
-    const std::span<const Touch> touches = timeline_.touches(value);
-    const int at = timeline_.touch_at(value, position);
-    if (at + 1 >= static_cast<int>(touches.size()) || touches[at + 1].write) return {};
-    return touches[at - 1].position + 1;
-  }
-
-  // Lets the copy before the position live up to it. False: it does not fit.
-  bool add(int value, int position) {
-    const std::optional<int> from = lives_from(value, position);
-    if (!from) return true;
-    if (live_.most(*from, position) + graph_.bytes[value] > limit_) return false;
-    live_.add(*from, position + 1, graph_.bytes[value]);
-    return true;
-  }
-
-  void take_back(int value, int position) {
-    const std::optional<int> from = lives_from(value, position);
-    if (from) live_.add(*from, position + 1, -graph_.bytes[value]);
-  }
-
-  const Timeline& timeline_;
   const UnitGraph& graph_;
   int64_t limit_;
-  RangeMax live_;           // By position.
-  std::vector<char> busy_;  // By value: its touches are no longer those of the timeline.
+  int64_t& work_;
+  Sequence best_;
+  double cost_ = HUGE_VAL;
+  uint64_t state_ = 0x9e3779b97f4a7c15;
 };
-
-Sequence without_waste(const UnitGraph& graph, Sequence sequence, int64_t limit, int64_t& work) {
-  for (;;) {
-    std::optional<Sequence> shorter = Undo(Timeline(graph, sequence), limit).next(work);
-    if (!shorter || Timeline(graph, *shorter).peak() > limit) return sequence;
-    sequence = std::move(*shorter);
-  }
-}
 
 }  // namespace
 
 int64_t search_work(const UnitGraph& graph, Effort effort) {
-  const int64_t full = 1'000'000 + int64_t{300} * graph.program_size;
+  const int64_t units = graph.program_size;
+  if (effort == Effort::thorough) return 8'000'000 + 1200 * units;
+  const int64_t full = 1'000'000 + 300 * units;
   return effort == Effort::full ? full : full / 4;
 }
 
@@ -157,25 +152,27 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
                                   Effort effort, int64_t& work) {
   const Timeline timeline(graph, sequence);
   if (timeline.peak() <= limit) return sequence;
-  std::vector<Sequence> seeds{sequence};
-  if (effort == Effort::full) {
-    const int at = std::min(timeline.peak_position(), timeline.length() - 1);
-    seeds.push_back(make_on_demand(timeline, at, Instant(timeline, at, limit).kept()));
-  }
-  std::optional<Sequence> best;
-  const auto consider = [&](std::optional<Sequence> found) {
-    if (!found || Timeline(graph, *found).peak() > limit) return;
-    found = without_waste(graph, std::move(*found), limit, work);
-    if (!best || graph.cost_ns(*found) < graph.cost_ns(*best)) best = std::move(found);
-  };
-  for (const EvictionSettings& settings : kSettings) {
-    for (const Sequence& seed : seeds) consider(evict(graph, seed, limit, settings, work));
-    if (effort == Effort::quick && best) return best;
+  Search search(graph, limit, work);
+  if (effort == Effort::quick) {
+    for (size_t s = 0; s < kSettings.size() && !search.found(); ++s)
+      search.consider(sequence, kSettings[s]);
+  } else {
+    std::vector<Sequence> starts = seeds(timeline, limit, work);
+    starts.push_back(sequence);
+    search.try_all(starts);
+    if (search.found()) search.recreate();
   }
   for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first}) {
-    if (!best) consider(walk(graph, limit, order));
+    if (!search.found()) search.consider(walk(graph, limit, order));
   }
-  return best;
+  return search.take();
+}
+
+std::optional<Sequence> tighten(const UnitGraph& graph, const Sequence& sequence, int64_t limit,
+                                int64_t& work) {
+  Search search(graph, limit, work);
+  for (const EvictionSettings& settings : kSettings) search.consider(sequence, settings);
+  return search.take();
 }
 
 }  // namespace snug

@@ -9,8 +9,9 @@
 
 namespace snug {
 
-// quick: whether it can be done at all. full: as cheaply as can be found in some seconds.
-enum class Effort { quick, full };
+// quick: whether it can be done at all. full: cheaply, in about a tenth of a second for some
+// thousand units. thorough: as cheaply as can be found in a second.
+enum class Effort { quick, full, thorough };
 
 // A sequence whose live bytes never exceed the limit, with as little computed again as could be
 // found; nothing when none was found, which is no proof that there is none. Deterministic.
@@ -20,7 +21,10 @@ std::optional<std::vector<int>> recompute(const UnitGraph& graph, const std::vec
 // spent.
 std::optional<std::vector<int>> recompute(const UnitGraph& graph, const std::vector<int>& sequence,
                                           int64_t limit, Effort effort, int64_t& work);
-// What a search may cost: about a second for some thousand units.
+// The same from a sequence that is only a little above the limit; quicker, and near to it.
+std::optional<std::vector<int>> tighten(const UnitGraph& graph, const std::vector<int>& sequence,
+                                        int64_t limit, int64_t& work);
+// What a search may cost.
 int64_t search_work(const UnitGraph& graph, Effort effort);
 
 }  // namespace snug

@@ -20,7 +20,7 @@ TEST(Recompute, HoldsTheLimitAndTheBoundHolds) {
       const auto sequence = recompute(graph, graph.program(), limit, Effort::full);
       ASSERT_TRUE(sequence) << "seed " << seed << " at " << share;
       EXPECT_LE(Timeline(graph, *sequence).peak(), limit);
-      const double bound = least_cost_ns(program, limit);
+      const double bound = least_cost_ns(graph, limit);
       EXPECT_LE(bound, graph.cost_ns(*sequence) * 1.000001);
       EXPECT_GE(bound, graph.cost_ns(graph.program()));
       EXPECT_LE(graph.cost_ns(*sequence), 1.5 * bound) << "seed " << seed << " at " << share;
@@ -33,7 +33,7 @@ TEST(Recompute, NothingWhereEverythingFits) {
   const UnitGraph graph(problem);
   const Timeline program(graph, graph.program());
   EXPECT_EQ(*recompute(graph, graph.program(), program.peak(), Effort::full), graph.program());
-  EXPECT_DOUBLE_EQ(least_cost_ns(program, program.peak()), graph.cost_ns(graph.program()));
+  EXPECT_DOUBLE_EQ(least_cost_ns(graph, program.peak()), graph.cost_ns(graph.program()));
 }
 
 // x -> a -> b -> c, and c's reader wants a again: a is cheap, so it is dropped and not b.

@@ -3,68 +3,122 @@
 #include <algorithm>
 
 #include "snug/plan/bounds.h"
-#include "snug/plan/exhaustive.h"
 #include "snug/plan/layout.h"
 #include "snug/plan/order.h"
+#include "snug/plan/spill.h"
 
 namespace snug {
 namespace {
 
 // Live bytes can be brought under the capacity and the offsets still miss it: then the live bytes
 // get that much less.
-constexpr int kTries = 4;
+constexpr int kTries = 6;
+constexpr int kSmallTries = 40;  // Where the best sequence of each limit is known.
+
+// Of the time without a budget: less than this more is not worth a file.
+constexpr double kGoodEnough = 1.01;
 
 }  // namespace
 
-Squeezer::Squeezer(const Problem& problem)
+Squeezer::Squeezer(const Problem& problem, const SpillLimits& spill, const DiskSpeed& disk)
     : problem_(&problem),
-      free_(lay_out(problem, program_order(problem), kUnlimited, Aim::lowest)) {}
+      free_(lay_out(problem, program_order(problem), kUnlimited, Aim::lowest)),
+      spill_(spill),
+      disk_(disk) {}
 
 const UnitGraph& Squeezer::graph() {
   if (!graph_) graph_ = std::make_unique<UnitGraph>(*problem_);
   return *graph_;
 }
 
-int64_t Squeezer::least_bytes() { return snug::least_bytes(graph()); }
+int64_t Squeezer::least_bytes() {
+  if (least_bytes_ < 0) least_bytes_ = snug::least_bytes(graph());
+  return least_bytes_;
+}
+
+const ExhaustiveResult& Squeezer::truth(int64_t limit) {
+  if (truth_limit_ != limit) truth_ = search_exhaustively(graph(), limit);
+  truth_limit_ = limit;
+  return truth_;
+}
+
+bool Squeezer::is_impossible(int64_t capacity) {
+  if (free_.arena_bytes <= capacity) return false;
+  if (capacity < least_bytes()) return true;
+  const ExhaustiveResult& truth = this->truth(capacity);
+  return truth.complete && !truth.sequence;
+}
 
 double Squeezer::least_cost_ns(int64_t capacity) {
-  return snug::least_cost_ns(Timeline(graph(), graph().program()), capacity);
+  if (spill_.allowed) return graph().cost_ns(graph().program());
+  const ExhaustiveResult& truth = this->truth(capacity);
+  if (truth.complete && truth.sequence) return graph().cost_ns(*truth.sequence);
+  return snug::least_cost_ns(graph(), capacity);
 }
 
 // The cheapest sequence that was found within the limit: the truth for a small problem; else the
 // program's order, and another one if that lowers the peak.
-std::optional<std::vector<int>> Squeezer::find_sequence(int64_t limit, Effort effort) {
-  const ExhaustiveResult truth = search_exhaustively(graph(), limit);
+std::optional<std::vector<int>> Squeezer::find_sequence(const UnitGraph& graph, int64_t limit,
+                                                        Effort effort) {
+  // It would read from the file what is not there yet.
+  const bool spills = &graph != graph_.get();
+  const ExhaustiveResult truth = spills ? ExhaustiveResult() : this->truth(limit);
   if (truth.complete) return truth.sequence;
-  int64_t work = search_work(graph(), effort);
-  std::optional<std::vector<int>> best = recompute(graph(), graph().program(), limit, effort, work);
+  int64_t work = search_work(graph, effort);
+  std::optional<std::vector<int>> best = recompute(graph, graph.program(), limit, effort, work);
   if (best && (effort == Effort::quick || work <= 0)) return best;
-  if (!order_) order_ = best_order(graph());
-  if (*order_ == graph().program()) return best;
-  work = std::max(work, search_work(graph(), Effort::quick));
-  std::optional<std::vector<int>> other = recompute(graph(), *order_, limit, effort, work);
-  if (!best || (other && graph().cost_ns(*other) < graph().cost_ns(*best))) best = std::move(other);
+  if (!order_) order_ = best_order(this->graph());
+  if (*order_ == graph.program()) return best;
+  work = std::max(work, search_work(graph, Effort::quick));
+  std::optional<std::vector<int>> other = recompute(graph, *order_, limit, effort, work);
+  if (!best || (other && graph.cost_ns(*other) < graph.cost_ns(*best))) best = std::move(other);
   return best;
 }
 
 std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
   int64_t limit = capacity;
-  for (int i = 0; i < kTries && limit >= least_bytes(); ++i) {
-    const auto sequence = find_sequence(limit, effort);
+  std::optional<std::vector<int>> sequence;
+  const bool is_small = truth(limit).complete;
+  for (int i = 0; i < (is_small ? kSmallTries : kTries) && limit >= least_bytes(); ++i) {
+    int64_t work = search_work(graph(), Effort::full);
+    if (sequence && !is_small)
+      sequence = tighten(graph(), *sequence, limit, work);
+    else
+      sequence.reset();
+    if (!sequence) sequence = find_sequence(graph(), limit, effort);
     if (!sequence) return {};
     Plan plan = lay_out(*problem_, graph().schedule(*sequence), capacity, Aim::capacity);
     if (plan.arena_bytes <= capacity) return plan;
-    limit -= plan.arena_bytes - capacity;
+    limit = std::min(limit, plan.max_live_bytes) -
+            (is_small ? 1 : (1 + i / 2) * std::max(plan.arena_bytes - capacity, capacity / 1000));
   }
   return {};
 }
 
-std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
-  if (free_.arena_bytes <= capacity) return free_;
-  if (effort == Effort::full) {
+std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
+  if (effort != Effort::quick) {
     if (std::optional<Plan> plan = squeeze(capacity, effort)) return plan;
   }
   return squeeze(capacity, Effort::quick);
+}
+
+std::optional<Plan> Squeezer::spilled(int64_t capacity, Effort effort) {
+  const auto search = [&](const UnitGraph& graph, int64_t limit, Effort with) {
+    return find_sequence(graph, limit, with);
+  };
+  return Spiller(*problem_, graph(), disk_, spill_.most_bytes).plan(capacity, effort, search);
+}
+
+std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
+  if (free_.arena_bytes <= capacity) return free_;
+  std::optional<Plan> plan = recomputed(capacity, effort);
+  if (!spill_.allowed || (plan && effort == Effort::quick)) return plan;
+  const double free_ns = predicted_ns(*problem_, free_);
+  const double found_ns = plan ? predicted_ns(*problem_, *plan) : HUGE_VAL;
+  if (found_ns <= kGoodEnough * free_ns) return plan;
+  std::optional<Plan> other = spilled(capacity, effort);
+  if (other && predicted_ns(*problem_, *other) < found_ns) plan = std::move(other);
+  return plan;
 }
 
 int64_t least_budget(std::span<Squeezer> ways) {
@@ -91,12 +145,6 @@ int64_t least_budget(std::span<Squeezer> ways) {
     works = less;
     low = std::max(floor, less - less / 20);
   }
-}
-
-double predicted_ns(const Problem& problem, const Plan& plan) {
-  double cost = 0;
-  for (const PlanStep& step : plan.steps) cost += problem.nodes[step.node].cost_ns;
-  return cost;
 }
 
 }  // namespace snug

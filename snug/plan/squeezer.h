@@ -5,14 +5,18 @@
 #include <optional>
 #include <span>
 
+#include "snug/plan/cost_model.h"
+#include "snug/plan/exhaustive.h"
 #include "snug/plan/plan.h"
 #include "snug/plan/recompute.h"
+#include "snug/plan/transfers.h"
 
 namespace snug {
 
 class Squeezer {
  public:
-  explicit Squeezer(const Problem& problem);
+  explicit Squeezer(const Problem& problem, const SpillLimits& spill = {},
+                    const DiskSpeed& disk = {});
 
   const Problem& problem() const { return *problem_; }
   // In the order of the program, every node once.
@@ -20,27 +24,36 @@ class Squeezer {
   // No plan has a smaller arena.
   int64_t least_bytes();
   // A plan whose arena is within the capacity; nothing when none was found. quick: any plan; full:
-  // as little computed again as could be found. What is found with `quick` is found with `full`.
+  // the least time that could be found. What is found with `quick` is found with `full`. Where it
+  // has transfers it carries out with_transfers(problem(), its transfers).
   std::optional<Plan> plan(int64_t capacity, Effort effort);
+  // Proven: no plan has an arena within the capacity.
+  bool is_impossible(int64_t capacity);
   // Where there can be one: no less time than this. For an arena within the capacity.
   double least_cost_ns(int64_t capacity);
 
  private:
+  std::optional<Plan> recomputed(int64_t capacity, Effort effort);
   std::optional<Plan> squeeze(int64_t capacity, Effort effort);
-  std::optional<std::vector<int>> find_sequence(int64_t limit, Effort effort);
+  std::optional<Plan> spilled(int64_t capacity, Effort effort);
+  std::optional<std::vector<int>> find_sequence(const UnitGraph& graph, int64_t limit,
+                                                Effort effort);
   const UnitGraph& graph();
+  const ExhaustiveResult& truth(int64_t limit);
 
   const Problem* problem_;
   Plan free_;
+  SpillLimits spill_;
+  DiskSpeed disk_;
   std::unique_ptr<UnitGraph> graph_;  // Made when it is first wanted.
   std::optional<std::vector<int>> order_;
+  int64_t least_bytes_ = -1;  // Not worked out yet.
+  ExhaustiveResult truth_;    // At the limit that was last asked for.
+  int64_t truth_limit_ = -1;
 };
 
 // The least budget at which one of the problems was found to have a plan, to a hundredth: at two
 // hundredths less there is none. All of them have the same persistent bytes.
 int64_t least_budget(std::span<Squeezer> ways);
-
-// The time of one step by the problem's costs.
-double predicted_ns(const Problem& problem, const Plan& plan);
 
 }  // namespace snug

@@ -59,7 +59,7 @@ UnitGraph::UnitGraph(const Problem& problem) : producer(problem.values.size(), -
   std::vector<char> local(problem.values.size(), 0);
   for (const Buffer& buffer : lives.buffers) local[buffer.value] = buffer.local;
   for (const ProblemValue& value : problem.values) {
-    bytes.push_back(aligned(value.bytes));
+    bytes.push_back(problem.aligned(value.bytes));
     given.push_back(value.given);
     pinned.push_back(value.pinned);
   }
@@ -82,7 +82,7 @@ void UnitGraph::add_program(const Problem& problem, const std::vector<char>& loc
         unit.pure = unit.pure && problem.nodes[n].recomputable;
         section += problem.nodes[n].recomputable ? 0 : 1;
       }
-      if (!parts) unit.extra_bytes = aligned(problem.nodes[unit.nodes[0]].scratch_bytes);
+      if (!parts) unit.extra_bytes = problem.aligned(problem.nodes[unit.nodes[0]].scratch_bytes);
       add_values(problem, local, unit);
       add_overwrites(problem, local, parts, unit);
       for (const int v : unit.out) producer[v] = static_cast<int>(units.size());
@@ -129,7 +129,7 @@ void UnitGraph::measure_lanes(const Problem& problem) {
   for (size_t u = program_size; u < units.size(); ++u)
     schedule.push_back({units[u].stage, units[u].nodes});
   Lifetimes lives = lifetimes(problem, schedule);
-  place_lanes(lives);
+  place_lanes(problem, lives);
   size_t piece = stages;
   size_t stage = 0;
   for (size_t u = 0; u < units.size(); ++u) {

@@ -65,6 +65,7 @@ class Replay {
   void run() {
     find_first_buffers();
     check_stages();
+    find_moved_buffers();
     check_order();
     check_buffers();
     check_lifetimes();
@@ -101,8 +102,9 @@ class Replay {
               "stage {} has no parts or lanes", s);
       require(bytes == 0 || inside(stage.lane_offset, bytes),
               "the lanes of stage {} are outside the arena", s);
-      require(stage.lane_offset % kAlignment == 0 && stage.lane_bytes % kAlignment == 0,
-              "the lanes of stage {} are not aligned", s);
+      require(
+          stage.lane_offset % problem_.alignment == 0 && stage.lane_bytes % problem_.alignment == 0,
+          "the lanes of stage {} are not aligned", s);
     }
     require(at == static_cast<int>(plan_.steps.size()), "step {} is in no stage", at);
     for (size_t t = 0; t < plan_.steps.size(); ++t) check_step(static_cast<int>(t));
@@ -118,7 +120,10 @@ class Replay {
     }
     int seen = 0;
     for (int t = 0; t < static_cast<int>(plan_.steps.size()); ++t) {
-      require(before[plan_.steps[t].node] == seen, "{} runs out of order", node_of(t).name);
+      // State is written after all transfers: they belong to what computes.
+      const bool moves = node_of(t).transfer != Transfer::none;
+      require((moves ? 0 : before[plan_.steps[t].node]) == seen, "{} runs out of order",
+              node_of(t).name);
       seen += node_of(t).recomputable ? 0 : 1;
     }
   }
@@ -140,7 +145,7 @@ class Replay {
     check_values(node, step.out, node.out);
     const int64_t limit = stage.parts > 1 ? stage.lane_bytes : plan_.arena_bytes;
     require(node.scratch_bytes == 0 ||
-                (step.scratch_offset >= 0 && step.scratch_offset % kAlignment == 0 &&
+                (step.scratch_offset >= 0 && step.scratch_offset % problem_.alignment == 0 &&
                  step.scratch_offset + node.scratch_bytes <= limit),
             "the scratch of {} is outside its place", node.name);
   }
@@ -195,12 +200,30 @@ class Replay {
     }
   }
 
+  // The buffers that transfers write and read: whole pages of the arena are theirs.
+  void find_moved_buffers() {
+    moved_.assign(plan_.buffers.size(), 0);
+    for (size_t t = 0; t < plan_.steps.size(); ++t) {
+      if (node_of(static_cast<int>(t)).transfer == Transfer::none) continue;
+      for (const int b : plan_.steps[t].in) moved_[b] = 1;
+      for (const int b : plan_.steps[t].out) moved_[b] = 1;
+    }
+  }
+
+  int64_t held_bytes(int b) const {
+    const int64_t bytes = plan_.buffers[b].bytes;
+    return moved_[b] ? (bytes + kPageBytes - 1) / kPageBytes * kPageBytes : bytes;
+  }
+
   void check_place(int b) {
     const Buffer& buffer = plan_.buffers[b];
-    require(buffer.offset >= 0 && buffer.offset % kAlignment == 0, "{} is not aligned", name_of(b));
+    require(!moved_[b] || (!buffer.local && buffer.offset % kPageBytes == 0),
+            "{} goes to the file, but is not on a page", name_of(b));
+    require(buffer.offset >= 0 && buffer.offset % problem_.alignment == 0, "{} is not aligned",
+            name_of(b));
     if (!buffer.local) {
       require(buffer.bytes == value_of(b).bytes, "{} has other bytes", name_of(b));
-      require(inside(buffer.offset, buffer.bytes), "{} is outside the arena", name_of(b));
+      require(inside(buffer.offset, held_bytes(b)), "{} is outside the arena", name_of(b));
       return;
     }
     require(writer_[b] >= 0 && buffer.last_step < static_cast<int>(plan_.steps.size()) &&
@@ -240,7 +263,7 @@ class Replay {
       const Buffer& buffer = plan_.buffers[b];
       const auto [first, last] = taken(static_cast<int>(b));
       (buffer.local ? lane : arena)[first].push_back(
-          {buffer.offset, buffer.bytes, static_cast<int>(b), last});
+          {buffer.offset, held_bytes(static_cast<int>(b)), static_cast<int>(b), last});
     }
     for (int t = 0; t < static_cast<int>(plan_.steps.size()); ++t) {
       (in_parts(t) ? lane : arena)[t].push_back(
@@ -305,7 +328,7 @@ class Replay {
     };
     if (std::none_of(node_of(t).overwrites.begin(), node_of(t).overwrites.end(), allowed))
       return false;
-    const auto rounded = [](int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment; };
+    const auto rounded = [&](int64_t bytes) { return problem_.aligned(bytes); };
     if (plan_.buffers[out].local || !in_parts(t)) {
       return rounded(plan_.buffers[out].bytes) <= rounded(plan_.buffers[in].bytes);
     }
@@ -315,7 +338,7 @@ class Replay {
 
   void write(int b) {
     const Buffer& buffer = plan_.buffers[b];
-    (buffer.local ? lane_ : arena_).write(buffer.offset, buffer.bytes, b);
+    (buffer.local ? lane_ : arena_).write(buffer.offset, held_bytes(b), b);
   }
 
   void replay_stage(int s) {
@@ -329,8 +352,11 @@ class Replay {
 
   void replay_step(int t, bool parts) {
     const PlanStep& step = plan_.steps[t];
+    if (node_of(t).transfer != Transfer::none) replay_transfer(t);
     for (const int b : step.in) {
       const Buffer& buffer = plan_.buffers[b];
+      require(!arriving_.contains(b), "{} uses {}, which is still being read", node_of(t).name,
+              name_of(b));
       require((buffer.local ? lane_ : arena_).holds(buffer.offset, buffer.bytes, b),
               "{} reads {}, which is not there", node_of(t).name, name_of(b));
     }
@@ -341,7 +367,56 @@ class Replay {
     ran_[step.node] = true;
   }
 
+  // A trip is under way from its start to its end, in one buffer and one stretch of the file.
+  void replay_transfer(int t) {
+    const ProblemNode& node = node_of(t);
+    const PlanStep& step = plan_.steps[t];
+    require(step.in.size() + step.out.size() == 1 && !ran_before(step.node), "{} runs twice",
+            node.name);
+    const bool reads = node.transfer == Transfer::start_read;
+    require(reads == step.in.empty(), "{} has no buffer", node.name);
+    const int b = reads ? step.out[0] : step.in[0];
+    const int64_t from = node.file_offset, bytes = held_bytes(b);
+    require(from >= 0 && from % kPageBytes == 0 && from + bytes <= plan_.file_bytes,
+            "{} is outside the file", node.name);
+    const int value = plan_.buffers[b].value;
+    const auto trip = [&](std::map<int, int64_t>& trips) {
+      const auto found = trips.find(b);
+      require(found != trips.end() && found->second == from, "{} waits for what was not started",
+              node.name);
+      trips.erase(found);
+    };
+    switch (node.transfer) {
+      case Transfer::start_write:
+        for (const auto& [other, at] : arriving_)
+          require(!overlap(at, held_bytes(other), from, bytes), "{} writes where {} is read",
+                  node.name, name_of(other));
+        for (const auto& [other, at] : leaving_)
+          require(!overlap(at, held_bytes(other), from, bytes), "{} writes where {} is written",
+                  node.name, name_of(other));
+        file_.write(from, bytes, kDirty);
+        require(leaving_.emplace(b, from).second, "{} starts twice", node.name);
+        break;
+      case Transfer::end_write:
+        trip(leaving_);
+        file_.write(from, bytes, value);
+        break;
+      case Transfer::start_read:
+        require(file_.holds(from, bytes, value), "{}, which is not in the file", node.name);
+        arriving_.emplace(b, from);
+        break;
+      case Transfer::end_read:
+        trip(arriving_);
+        break;
+      case Transfer::none:
+        break;
+    }
+  }
+
+  bool ran_before(int node) const { return !ran_.empty() && ran_[node]; }
+
   void check_end() {
+    require(leaving_.empty() && arriving_.empty(), "a transfer never ends");
     ran_.resize(problem_.nodes.size());
     for (size_t n = 0; n < ran_.size(); ++n)
       require(ran_[n], "{} never runs", problem_.nodes[n].name);
@@ -364,11 +439,13 @@ class Replay {
 
   const Problem& problem_;
   const Plan& plan_;
-  Memory arena_, lane_;
-  std::vector<int> first_buffer_;     // By value.
-  std::vector<int> stage_of_;         // By step.
-  std::vector<int> writer_, reader_;  // By buffer.
-  std::vector<char> ran_;             // By node.
+  Memory arena_, lane_, file_;
+  std::map<int, int64_t> leaving_, arriving_;  // Buffers under way: where in the file.
+  std::vector<char> moved_;                    // By buffer.
+  std::vector<int> first_buffer_;              // By value.
+  std::vector<int> stage_of_;                  // By step.
+  std::vector<int> writer_, reader_;           // By buffer.
+  std::vector<char> ran_;                      // By node.
 };
 
 }  // namespace

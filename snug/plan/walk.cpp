@@ -72,12 +72,12 @@ class Walk {
       if (!there_[v]) open.push_back(v);
     };
     for (const int v : wanted) want(v);
-    const int section = now_ < graph_.program_size ? graph_.units[now_].section : -1;
+    const int section = section_at(now_);
     while (!open.empty()) {
       const int producer = graph_.producer[open.back()];
       open.pop_back();
       if (producer < 0 || !graph_.units[producer].pure) return false;
-      if (section >= 0 && graph_.units[producer].section != section) return false;
+      if (graph_.units[producer].section != section) return false;
       if (!units.insert(producer).second) continue;
       for (const int v : graph_.units[producer].in) want(v);
     }
@@ -168,8 +168,14 @@ class Walk {
     const int producer = graph_.producer[value];
     if (producer < 0 || !graph_.units[producer].pure) return false;
     const int next = next_read(value, now_);
-    const int end = graph_.program_size;
-    return next >= end || graph_.units[next].section == graph_.units[producer].section;
+    return next < 0 || section_at(next) == graph_.units[producer].section;
+  }
+
+  // The end comes after all units that are not pure.
+  int section_at(int position) const {
+    if (position < graph_.program_size) return graph_.units[position].section;
+    const Unit& last = graph_.units[graph_.program_size - 1];
+    return last.section + (last.pure ? 0 : 1);
   }
 
   // Its own unit and the missing ones before it, the nearest of them.

@@ -264,25 +264,46 @@ class OpChecker {
     return outputs;
   }
 
+  // The result with one element of an input replaced.
+  Doubles poisoned_result(size_t input, double poison, std::vector<Doubles>& arguments) const {
+    std::vector<Bytes> poisoned = bytes_;
+    arguments = this->arguments();
+    arguments[input][arguments[input].size() / 2] = poison;
+    poisoned[input] = to_bytes(arguments[input], case_.inputs[input].dtype);
+    const Bytes result = run_graph(checked_.graph, {checked_.y}, poisoned, {.rows = case_.rows})[0];
+    return to_doubles(result, checked_.y.dtype());
+  }
+
   void check_not_finite() {
     for (size_t input = 0; input < case_.inputs.size(); ++input) {
-      if (!is_float(case_.inputs[input].dtype)) continue;
-      for (const double poison : {std::nan(""), HUGE_VAL}) {
-        std::vector<Bytes> poisoned = bytes_;
-        Doubles values = doubles_[input];
-        if (values.empty()) continue;
-        values[values.size() / 2] = poison;
-        poisoned[input] = to_bytes(values, case_.inputs[input].dtype);
-        const Bytes result =
-            run_graph(checked_.graph, {checked_.y}, poisoned, {.rows = case_.rows})[0];
-        const Doubles y = to_doubles(result, checked_.y.dtype());
-        const bool shows = std::ranges::any_of(y, [](double v) { return !std::isfinite(v); });
-        const bool must_show =
-            std::isnan(poison) && !case_.may_hide_nan && is_float(checked_.y.dtype());
-        if (must_show && !shows)
-          ADD_FAILURE() << "a NaN in input " << input << " is nowhere in the result";
-      }
+      if (!is_float(case_.inputs[input].dtype) || doubles_[input].empty()) continue;
+      check_nan(input);
+      if (!is_float(checked_.y.dtype())) continue;  // They have no infinities: the op says what is.
+      for (const double infinity : {HUGE_VAL, -HUGE_VAL}) check_infinity(input, infinity);
     }
+  }
+
+  void check_nan(size_t input) const {
+    std::vector<Doubles> arguments;
+    const Doubles y = poisoned_result(input, std::nan(""), arguments);
+    const bool shows = std::ranges::any_of(y, [](double v) { return !std::isfinite(v); });
+    const bool must_show = !case_.may_hide_nan && is_float(checked_.y.dtype());
+    if (must_show && !shows)
+      ADD_FAILURE() << "a NaN in input " << input << " is nowhere in the result";
+  }
+
+  // What an infinity becomes is what the reference says, or NaN, and no other number. The reference
+  // itself may have NaN (inf - inf on its way) where the result has the limit.
+  void check_infinity(size_t input, double infinity) const {
+    std::vector<Doubles> arguments;
+    const Doubles y = poisoned_result(input, infinity, arguments);
+    Doubles expected = case_.reference(arguments);
+    ASSERT_EQ(y.size(), expected.size());
+    for (size_t i = 0; i < y.size(); ++i) {
+      if (std::isnan(y[i]) || std::isnan(expected[i])) expected[i] = y[i];
+    }
+    expect_near(y, expected, case_.tolerance,
+                "result with " + std::to_string(infinity) + " in input " + std::to_string(input));
   }
 
   const OpCase& case_;

@@ -37,8 +37,8 @@ struct OpCase {
 // Fails the running test for each of: the result's type; the result on one and two threads, whole
 // and in parts of the rows, plain and checked (freed memory poisoned, scratch guarded); the
 // gradient of every float input against central differences of the reference; every kernel written
-// over the inputs that it claims to bear; every kernel run twice giving the same bits; a cost; what
-// NaN and inf become.
+// over the inputs that it claims to bear; every kernel run twice giving the same bits; a cost; a
+// NaN that does not show; an infinity that becomes another number than the reference's.
 void check_op(const OpCase& op_case);
 
 // The values that a graph with inputs only gives for one set of inputs: for tests that need more

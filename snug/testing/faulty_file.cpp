@@ -17,6 +17,9 @@ class FaultyFile final : public File {
   void truncate(int64_t size) override {
     files_.change(path(), [&] { inner_->truncate(size); });
   }
+  void allocate(int64_t size) override {
+    files_.change(path(), [&] { inner_->allocate(size); });
+  }
   void sync() override {
     files_.change(path(), [&] { inner_->sync(); });
   }

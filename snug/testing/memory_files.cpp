@@ -118,6 +118,9 @@ std::shared_ptr<MemoryInode> MemoryFiles::find(const Path& path) {
 
 std::unique_ptr<File> MemoryFiles::open(const Path& path, OpenMode mode) {
   const std::lock_guard lock(mutex_);
+  if (mode == OpenMode::scratch) {
+    return std::make_unique<MemoryFile>(path, std::make_shared<MemoryInode>(), mutex_, true);
+  }
   std::shared_ptr<MemoryInode> inode = find(path);
   if (!inode && mode == OpenMode::read) throw file_error(path, "open it", ENOENT);
   if (!inode) {

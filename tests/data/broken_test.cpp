@@ -9,6 +9,7 @@
 #include "snug/base/memory.h"
 #include "snug/data/csv.h"
 #include "snug/data/idx.h"
+#include "snug/data/image_scaler.h"
 #include "snug/data/npy.h"
 #include "snug/data/source_testing.h"
 
@@ -63,6 +64,13 @@ SourcePtr open_csv(const Path& path, const std::vector<std::string>& reader) {
   return data::csv(options).source;
 }
 
+void read_image(const Path& path) {
+  const std::unique_ptr<File> file = real_files().open(path, OpenMode::read);
+  const ImageHeader header = read_image_header(*file, path.string(), {});
+  ImageScaler(ScaledSize{4, 4, 3})
+      .scale(*decode_image(*file, header, 3, path.string()), header, [](int64_t, const float*) {});
+}
+
 void read_file(const Case& broken) {
   const Path path = Path(BROKEN_FOLDER) / broken.file;
   const std::string& reader = broken.reader[0];
@@ -71,6 +79,8 @@ void read_file(const Case& broken) {
   } else if (reader == "npy") {
     const DType dtype = broken.reader.size() > 1 ? DType::int32 : DType::float32;
     read_all(*data::npy(path), dtype);
+  } else if (reader == "image") {
+    read_image(path);
   } else {
     read_all(*data::idx({.x = {path}, .y = {}, .most_in_memory = 1 << 20}), DType::float32);
   }

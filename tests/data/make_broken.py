@@ -7,6 +7,7 @@ usage: make_broken.py
 import gzip
 import pathlib
 import struct
+import zlib
 
 FOLDER = pathlib.Path(__file__).parent / "broken"
 CASES = []
@@ -122,6 +123,70 @@ def idx_cases():
     add("nan.idx", "idx", idx(0x0d, [2], struct.pack(">2f", 1, float("nan"))), "row 1 is nan")
 
 
+def png_chunk(kind, body=b""):
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def png(width, height, body, bits=8, kind=2, interlace=0, chunks=b""):
+    header = struct.pack(">IIBBBBB", width, height, bits, kind, 0, 0, interlace)
+    data = png_chunk(b"IDAT", body)
+    return b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", header) + chunks + data + png_chunk(b"IEND")
+
+
+def jpeg_segment(marker, body):
+    return bytes([0xFF, marker]) + struct.pack(">H", len(body) + 2) + body
+
+
+def jpeg_frame(marker, width, height, components=3, bits=8, factors=0x11):
+    body = struct.pack(">BHHB", bits, height, width, components)
+    return jpeg_segment(marker, body + b"".join(bytes([i + 1, factors, 0]) for i in range(components)))
+
+
+def jpeg(*segments):
+    return b"\xff\xd8" + b"".join(segments)
+
+
+def jpeg_scan(components=3):
+    return jpeg_segment(0xDA, bytes([components]) + b"".join(bytes([i + 1, 0]) for i in range(components)) + b"\0\x3f\0")
+
+
+def image_cases():
+    rows = zlib.compress((b"\0" + b"\1\2\3" * 4) * 4)
+    add("empty.png", "image", b"", "it is empty")
+    add("text.png", "image", "hello, world", "it is no picture", "68 65")
+    add("gif.png", "image", b"GIF89a\1\0\1\0", "it is a GIF file", "convert it")
+    add("bmp.jpg", "image", b"BM" + b"\0" * 60, "it is a BMP file")
+    add("webp.jpg", "image", b"RIFF\0\0\0\0WEBPVP8 ", "it is a WebP file")
+    add("tiff.jpg", "image", b"II*\0\x08\0\0\0", "it is a TIFF file")
+    add("magic_only.png", "image", b"\x89PNG\r\n\x1a\n", "cut off in its header, after 8 bytes")
+    add("no_header.png", "image", b"\x89PNG\r\n\x1a\n" + png_chunk(b"IDAT", rows) + b"\0" * 20, "no IHDR chunk")
+    add("no_pixels.png", "image", png(0, 4, rows), "it claims 0 x 4 pixels")
+    add("bomb.png", "image", png(60000, 60000, rows), "60000 x 60000 pixels", "raise most_pixels")
+    add("huge.png", "image", png(0x7FFFFFFF, 0x7FFFFFFF, rows), "2147483647 x 2147483647", "are allowed")
+    add("interlaced_bomb.png", "image", png(11000, 11000, rows, interlace=1), "to decode its 11000 x 11000 pixels takes")
+    add("cut.png", "image", png(4, 4, rows)[:50], "it is cut off in row 0 of 4")
+    add("few_rows.png", "image", png(4, 40, rows), "in row 4 of 40")
+    add("bad_checksum.png", "image", png(4, 4, rows)[:-20] + b"\0\0\0\0" + png_chunk(b"IEND"), "it is damaged in row")
+    add("no_zlib.png", "image", png(4, 4, b"\xff" * 30), "it is damaged in row 0 of 4")
+    add("no_palette.png", "image", png(4, 4, rows, kind=3), "it is damaged", "PLTE")
+    add("bad_depth.png", "image", png(4, 4, rows, bits=7), "it is damaged", "IHDR")
+    add("text_bomb.png", "image", png(4, 40, rows, chunks=png_chunk(b"zTXt", b"a\0\0" + zlib.compress(b"x" * (1 << 22)))), "in row 4 of 40")
+    add("magic_only.jpg", "image", b"\xff\xd8", "cut off in its header")
+    add("ends_at_once.jpg", "image", jpeg(b"\xff\xd9"), "it ends before its picture begins")
+    add("no_marker.jpg", "image", jpeg(b"abcdef"), "no marker stands at byte 2")
+    add("short_segment.jpg", "image", jpeg(b"\xff\xe0\0\1"), "it is damaged at byte 2")
+    add("no_frame.jpg", "image", jpeg(jpeg_scan()), "its picture has no size")
+    add("bomb.jpg", "image", jpeg(jpeg_frame(0xC0, 65500, 65500), jpeg_scan()), "65500 x 65500 pixels", "raise most_pixels")
+    add("progressive_bomb.jpg", "image", jpeg(jpeg_frame(0xC2, 11000, 11000), jpeg_scan()), "to decode its 11000 x 11000 pixels takes")
+    add("no_height.jpg", "image", jpeg(jpeg_frame(0xC0, 16, 0), jpeg_scan()), "it claims 16 x 0 pixels")
+    add("twelve_bits.jpg", "image", jpeg(jpeg_frame(0xC1, 16, 16, bits=12), jpeg_scan()), "12 bits a sample")
+    add("lossless.jpg", "image", jpeg(jpeg_frame(0xC3, 16, 16), jpeg_scan()), "(SOF3)")
+    add("arithmetic.jpg", "image", jpeg(jpeg_frame(0xC9, 16, 16), jpeg_scan()), "(SOF9)")
+    add("nine_components.jpg", "image", jpeg(jpeg_frame(0xC0, 16, 16, components=9), jpeg_scan()), "its components")
+    add("factors.jpg", "image", jpeg(jpeg_frame(0xC0, 16, 16, factors=0x51), jpeg_scan()), "its sampling factors")
+    add("no_tables.jpg", "image", jpeg(jpeg_frame(0xC0, 16, 16), jpeg_scan(), b"\0" * 40), "it is damaged in row 0 of 16", "table")
+
+
 def main():
     FOLDER.mkdir(exist_ok=True)
     for old in FOLDER.iterdir():
@@ -129,6 +194,7 @@ def main():
     csv_cases()
     npy_cases()
     idx_cases()
+    image_cases()
     lines = ["\t".join(case) for case in CASES]
     (FOLDER / "index.tsv").write_text("\n".join(lines) + "\n")
     print(len(CASES), "files")

@@ -13,6 +13,8 @@ class Generator {
   Generator(uint64_t seed, RandomStep& step) : random_(seed), step_(step) {
     values_.push_back(step.graph->input("x", {DType::float32, {kRows, pick(1, 40)}}));
     values_.push_back(step.graph->input("z", {DType::float32, {kRows, pick(1, 6), pick(1, 12)}}));
+    values_.push_back(step.graph->input(
+        "i", {DType::float32, {kRows, pick(2, 9), pick(2, 9), 1LL << pick(0, 4)}}));
   }
 
   void add_nodes(int count) {
@@ -53,6 +55,7 @@ class Generator {
   Value next() {
     const Value x = any();
     const int64_t channels = x.shape()[-1];
+    if (x.shape().rank() == 4 && pick(0, 1) == 0) return of_image(x);
     switch (pick(0, 13)) {
       case 0:
         return ops::relu(x);
@@ -78,12 +81,34 @@ class Generator {
       case 10:
         return ops::concat({x, ops::gelu(x)}, -1);
       case 11:
-        return x.shape().rank() == 3 ? ops::reshape(x, {kRows, x.shape()[1] * x.shape()[2]})
+        return x.shape().rank() >= 3 ? ops::reshape(x, {kRows, x.shape().size_per_row()})
                                      : ops::elu(x);
       case 12:
         return ops::dropout(x, {.rate = 0.25f, .stream = static_cast<uint64_t>(pick(1, 1000))});
       default:
         return coupled(x);
+    }
+  }
+
+  // What only images have: convolutions, poolings, and a normalisation over rows and pixels.
+  Value of_image(Value x) {
+    const int64_t height = x.shape()[1], width = x.shape()[2], channels = x.shape()[3];
+    const int64_t size = pick(1, 3), filters = 1LL << pick(0, 4);
+    const ops::Padding2D same = {(size - 1) / 2, (size - 1) / 2, size / 2, size / 2};
+    switch (pick(0, 5)) {
+      case 0:
+      case 1:
+        return ops::conv2d(x, variable({size, size, channels, filters}),
+                           {.padding = same, .bias = variable({filters})});
+      case 2:
+        return ops::conv2d(x, variable({size, size, channels, filters}),
+                           {.strides = {pick(1, 2), pick(1, 2)}, .padding = same});
+      case 3:
+        return ops::depthwise_conv2d(x, variable({size, size, channels, 1}), {.padding = same});
+      case 4:
+        return height < 2 || width < 2 ? ops::tanh(x) : ops::max_pool2d(x, {});
+      default:
+        return height < 2 || width < 2 ? ops::relu(x) : ops::average_pool2d(x, {});
     }
   }
 

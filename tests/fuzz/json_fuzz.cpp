@@ -1,16 +1,6 @@
-// Any bytes as JSON: read, or refused with an error of the user's kind.
+// A JSON text.
 
 #include "snug/interop/json.h"
-#include "tests/fuzz/input_file.h"
+#include "tests/fuzz/fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  try {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
-    snug::shown(snug::parse_json(text, "input"));
-  } catch (const snug::InternalError&) {
-    throw;
-  } catch (const snug::Error&) {
-    return 0;
-  }
-  return 0;
-}
+void snug::fuzz::read_input(Input bytes) { shown(parse_json(text_of(bytes), "input")); }

@@ -1,29 +1,18 @@
-// Any bytes as a record, and as a file of records: they are read, or refused with an error of the
-// user's kind. Checksums hide the records from a fuzzer, so they are also read without.
+// A file of records, and a record alone: checksums hide the records of a file from a fuzzer.
 
 #include "snug/data/tfrecord.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/input_file.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using snug::StoredType;
-  const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
+void snug::fuzz::read_input(Input bytes) {
   for (const StoredType stored : {StoredType::float32, StoredType::int64, StoredType::uint8}) {
     std::byte to[64] = {};
-    try {
-      snug::read_feature(bytes, {.key = "x", .row = {8}, .stored = stored}, "input", to);
-    } catch (const snug::DataError&) {
-      continue;
-    }
+    refused_or_read([&] {
+      read_feature(std::as_bytes(bytes), {.key = "x", .row = {8}, .stored = stored}, "input", to);
+    });
   }
-  snug::fuzz::InputFiles files({data, size});
-  try {
-    snug::data::TfRecordOptions options{.files = {"input"}, .x = {{.key = "x", .row = {2}}}};
-    options.file_system = &files;
-    snug::fuzz::read_all(*snug::data::tfrecord(options));
-  } catch (const snug::InternalError&) {
-    throw;
-  } catch (const snug::Error&) {
-    return 0;
-  }
-  return 0;
+  InputFiles files(bytes);
+  data::TfRecordOptions options{.files = {"input"}, .x = {{.key = "x", .row = {2}}}};
+  options.file_system = &files;
+  read_all(*data::tfrecord(options));
 }

@@ -104,5 +104,21 @@ class Sizes(Checks):
         self.fails("check_size.py", {"snug/base/a.h": "int a;\n" * 100}, "lines a line of source; at least 0.5")
 
 
+class Messages(Checks):
+    OP = {"snug/ops/add.cpp": 'void f() {\n  throw ShapeError(\n      "add: {} and {} differ; "\n      "make them alike", a, b);\n}\n'}
+
+    def test_a_message_that_is_expected(self):
+        whole = {"snug/ops/add_test.cpp": 'EXPECT_EQ(m(), "add: [3] and "\n  "[4] differ; make them alike");\n'}
+        self.passes("check_messages.py", self.OP | whole)
+        self.passes("check_messages.py", self.OP | {"snug/ops/add_test.cpp": 'find("make them alike")\n'})
+
+    def test_a_message_without_a_test(self):
+        self.fails("check_messages.py", self.OP | {"snug/ops/add_test.cpp": 'EXPECT_EQ(m(), "add: [3] and [4]");\n'},
+                   'snug/ops/add.cpp:2: no test expects "add: {} and {} differ; make them alike"')
+
+    def test_our_own_mistakes_need_none(self):
+        self.passes("check_messages.py", {"snug/ops/add.cpp": 'throw InternalError("no such type");\n'})
+
+
 if __name__ == "__main__":
     unittest.main()

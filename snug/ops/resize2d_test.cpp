@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "snug/autodiff/gradients.h"
+#include "snug/ops/image_ops.h"
 #include "snug/ops/ops.h"
 #include "snug/testing/check_op.h"
 
@@ -69,6 +70,45 @@ TEST(Upsample2D, MatchesReference) {
   }
 }
 
+// Smaller, and by factors that are no whole numbers.
+TEST(Resize2D, MatchesReference) {
+  constexpr int64_t kHeight = 5, kWidth = 7, kOutHeight = 3, kOutWidth = 9;
+  for (const bool smooth : {false, true}) {
+    const auto reference = [&](const std::vector<Doubles>& in) {
+      Doubles y;
+      for (int64_t out = 0; out < 5 * kOutHeight * kOutWidth * 2; ++out) {
+        const int64_t j = out / 2 % kOutWidth, i = out / 2 / kOutWidth % kOutHeight;
+        const int64_t image = out / 2 / kOutWidth / kOutHeight;
+        const double row = (static_cast<double>(i) + 0.5) * kHeight / kOutHeight;
+        const double column = (static_cast<double>(j) + 0.5) * kWidth / kOutWidth;
+        const Case c{kHeight, kWidth, 2, {1, 1}};
+        if (!smooth) {
+          y.push_back(pixel(c, in[0], image, static_cast<int64_t>(row),
+                            static_cast<int64_t>(column), out % 2));
+          continue;
+        }
+        const double top = std::floor(row - 0.5), left = std::floor(column - 0.5);
+        const double down = row - 0.5 - top, across = column - 0.5 - left;
+        const auto at = [&](int64_t a, int64_t b) {
+          return pixel(c, in[0], image, static_cast<int64_t>(top) + a,
+                       static_cast<int64_t>(left) + b, out % 2);
+        };
+        y.push_back((1 - down) * ((1 - across) * at(0, 0) + across * at(0, 1)) +
+                    down * ((1 - across) * at(1, 0) + across * at(1, 1)));
+      }
+      return y;
+    };
+    check_op({.inputs = {{DType::float32, {kRows, kHeight, kWidth, 2}}},
+              .build =
+                  [&](const Values& in) {
+                    return ops::resize2d(in[0], {kOutHeight, kOutWidth}, smooth);
+                  },
+              .reference = reference,
+              .result = {kRows, kOutHeight, kOutWidth, 2},
+              .may_hide_nan = true});
+  }
+}
+
 // Large enough for a second thread.
 TEST(Upsample2D, ThreadsGiveTheSameBits) {
   Graph graph;
@@ -95,7 +135,7 @@ TEST(Upsample2D, HasASecondGradient) {
   const Value x = graph.input("x", {DType::float32, {kRows, 4, 4, 3}});
   const Value g = graph.input("g", {DType::float32, {kRows, 8, 8, 3}});
   const Value dx = gradients(ops::upsample2d(x, {2, 2}, true), g, {x})[0];
-  EXPECT_EQ(gradients(dx, x, {g})[0].producer()->op().name(), "upsample2d");
+  EXPECT_EQ(gradients(dx, x, {g})[0].producer()->op().name(), "resize2d");
 }
 
 TEST(Upsample2D, Refuses) {
@@ -105,7 +145,7 @@ TEST(Upsample2D, Refuses) {
   EXPECT_EQ(error_of([&] {
               ops::upsample2d(flat, {2, 2}, false);
             }),
-            "upsample2d: the image must be float32 [rows, height, width, channels], got "
+            "resize2d: the image must be float32 [rows, height, width, channels], got "
             "float32[rows, 8]");
   EXPECT_EQ(error_of([&] {
               ops::upsample2d(x, {2, 0}, false);
@@ -115,6 +155,14 @@ TEST(Upsample2D, Refuses) {
               ops::upsample2d({}, {2, 2}, false);
             }),
             "upsample2d: the image is empty");
+  EXPECT_EQ(error_of([&] {
+              ops::resize2d(x, {0, 4}, false);
+            }),
+            "resize2d: the size is 0, 4; each must be 1 or more");
+  EXPECT_EQ(error_of([&] {
+              ops::resize2d({}, {2, 2}, false);
+            }),
+            "resize2d: the image is empty");
 }
 
 }  // namespace

@@ -1,0 +1,193 @@
+#include "snug/data/image_folder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+
+#include "snug/base/error.h"
+#include "snug/base/threads.h"
+#include "snug/data/image_scaler.h"
+#include "snug/data/random_source.h"
+#include "snug/data/stage.h"
+
+namespace snug::data {
+namespace {
+
+constexpr int64_t kMostSide = 1 << 15;
+
+// The largest of all pictures.
+struct Extremes {
+  int64_t widest = 0, decoder_bytes = 0;
+};
+
+class ImageFolderSource final : public RandomSource {
+ public:
+  ImageFolderSource(const ImageFolderOptions& options, FolderIndex index, FileSystem& files)
+      : options_(options), index_(std::move(index)), files_(files) {
+    std::vector<Field> fields = {{.name = options.folder.string(),
+                                  .role = FieldRole::input,
+                                  .stored = StoredType::float32,
+                                  .row = {options.height, options.width, options.channels}}};
+    const auto classes = static_cast<int64_t>(index_.class_names().size());
+    if (options.label_mode == LabelMode::index) {
+      fields.push_back({"label", FieldRole::target, StoredType::int32, {}});
+    } else if (options.label_mode == LabelMode::categorical) {
+      fields.push_back({"label", FieldRole::target, StoredType::float32, {classes}});
+    } else if (options.label_mode == LabelMode::binary) {
+      fields.push_back({"label", FieldRole::target, StoredType::float32, {1}});
+    }
+    set_fields(fields, std::vector<int64_t>(fields.size(), index_.size()));
+    const int threads = options.threads > 0 ? options.threads : hardware_threads();
+    for (int i = 0; i < threads; ++i) scalers_.emplace_back(size());
+    look_at_headers();
+  }
+
+  size_t buffer_bytes() const override {
+    const int64_t decoder = largest_.decoder_bytes + kImageInputBytes +
+                            ImageScaler::buffer_bytes(size(), largest_.widest);
+    return index_.bytes() + scalers_.size() * static_cast<size_t>(decoder);
+  }
+  std::string place(int /*field*/, int64_t row) override { return index_.path(row).string(); }
+
+  void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
+    if (field != 0) return RandomSource::read(field, rows, slot);
+    auto* to = static_cast<std::byte*>(slot.data);
+    const size_t bytes = static_cast<size_t>(fields()[0].row.size()) * size_of(slot.dtype());
+    decode_all(std::ssize(rows), [&](int decoder, int64_t i) {
+      SNUG_CHECK(rows[i] >= 0 && rows[i] < index_.size(), "row {} of {}", rows[i], index_.size());
+      decode(decoder, rows[i], to + static_cast<size_t>(i) * bytes, slot.dtype());
+    });
+  }
+
+ protected:
+  void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override {
+    auto* at = static_cast<std::byte*>(to);
+    const size_t bytes = static_cast<size_t>(fields()[field].row.size()) * size_of(dtype);
+    if (field == 0) {
+      return decode_all(count, [&](int decoder, int64_t i) {
+        decode(decoder, first + i, at + static_cast<size_t>(i) * bytes, dtype);
+      });
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      put_label(index_.label(first + i), at + static_cast<size_t>(i) * bytes, dtype);
+    }
+  }
+
+ private:
+  ScaledSize size() const {
+    return {options_.height, options_.width, options_.channels, options_.bilinear,
+            options_.crop_to_aspect_ratio};
+  }
+
+  void look_at_headers() {
+    for (int64_t row = 0; row < index_.size(); ++row) {
+      const Path path = index_.path(row);
+      const std::unique_ptr<File> file = files_.open(path, OpenMode::read);
+      try {
+        const ImageHeader header = read_image_header(*file, path.string(), options_.limits);
+        largest_.widest = std::max(largest_.widest, header.width);
+        largest_.decoder_bytes = std::max(largest_.decoder_bytes, header.decoder_bytes);
+      } catch (const DataError&) {
+        if (options_.refuse_bad) throw;
+      }
+    }
+  }
+
+  // Each decoder takes the next row that nobody has. Of several failures the one of the first row
+  // is told, whatever the threads did.
+  template <typename Decode>
+  void decode_all(int64_t count, const Decode& decode_one) {
+    std::atomic<int64_t> next = 0;
+    std::vector<std::pair<int64_t, std::exception_ptr>> failed(scalers_.size(), {count, nullptr});
+    const int decoders = static_cast<int>(std::min<int64_t>(std::ssize(scalers_), count));
+    if (decoders == 0) return;
+    parallel_parts(decoders, [&](int decoder) {
+      for (int64_t i = next++; i < count; i = next++) {
+        try {
+          decode_one(decoder, i);
+        } catch (...) {
+          failed[static_cast<size_t>(decoder)] = {i, std::current_exception()};
+          return;
+        }
+      }
+    });
+    const auto first =
+        std::ranges::min_element(failed, {}, [](const auto& failure) { return failure.first; });
+    if (first->second) std::rethrow_exception(first->second);
+  }
+
+  void decode(int decoder, int64_t row, std::byte* to, DType dtype) {
+    const Path path = index_.path(row);
+    const std::string where = path.string();
+    const std::unique_ptr<File> file = files_.open(path, OpenMode::read);
+    const ImageHeader header = read_image_header(*file, where, options_.limits);
+    if (header.width > largest_.widest || header.decoder_bytes > largest_.decoder_bytes) {
+      throw FileError("{}: it was changed during the run; leave the file alone and start again",
+                      where);
+    }
+    const std::unique_ptr<PixelRows> rows = decode_image(*file, header, options_.channels, where);
+    const int64_t elements = options_.width * options_.channels;
+    const size_t bytes = static_cast<size_t>(elements) * size_of(dtype);
+    scalers_[static_cast<size_t>(decoder)].scale(
+        *rows, header, [&](int64_t line, const float* values) {
+          if (stage(values, StoredType::float32, elements, to + static_cast<size_t>(line) * bytes,
+                    dtype)) {
+            throw DataError("{}: its scaled pixels are no whole numbers; use float32", where);
+          }
+        });
+  }
+
+  void put_label(int32_t label, std::byte* to, DType dtype) const {
+    const Field& field = fields()[1];
+    if (options_.label_mode != LabelMode::categorical) {
+      stage(&label, StoredType::int32, 1, to, dtype);
+      return;
+    }
+    for (int32_t i = 0; i < field.row.size(); ++i) {
+      const int32_t own = i == label ? 1 : 0;
+      stage(&own, StoredType::int32, 1, to + static_cast<size_t>(i) * size_of(dtype), dtype);
+    }
+  }
+
+  ImageFolderOptions options_;
+  FolderIndex index_;
+  FileSystem& files_;
+  Extremes largest_;
+  std::vector<ImageScaler> scalers_;  // One a thread.
+};
+
+void check_options(const ImageFolderOptions& options) {
+  const auto refuse = [&](std::string_view what) {
+    throw Error("{}: {}", options.folder.string(), what);
+  };
+  if (options.height < 1 || options.width < 1 || options.height > kMostSide ||
+      options.width > kMostSide) {
+    refuse(fmt::format("image_size is [{}, {}]; each must be from 1 to {}", options.height,
+                       options.width, kMostSide));
+  }
+  if (options.channels != 1 && options.channels != 3 && options.channels != 4) {
+    refuse(fmt::format("{} channels; give 1 (grayscale), 3 (rgb) or 4 (rgba)", options.channels));
+  }
+}
+
+}  // namespace
+
+ImageFolder image_folder(const ImageFolderOptions& options) {
+  check_options(options);
+  FileSystem& files = options.files != nullptr ? *options.files : real_files();
+  FolderIndex index(files, {.folder = options.folder,
+                            .endings = {".jpg", ".jpeg", ".png", ".bmp", ".gif"},
+                            .labelled = options.label_mode != LabelMode::none,
+                            .class_names = options.class_names,
+                            .validation_split = options.validation_split,
+                            .subset = options.subset,
+                            .seed = options.seed});
+  std::vector<std::string> names = index.class_names();
+  if (options.label_mode == LabelMode::binary && names.size() != 2) {
+    throw Error("{}: binary labels are for two classes, but there are {}: {}",
+                options.folder.string(), names.size(), fmt::join(names, ", "));
+  }
+  return {std::make_shared<ImageFolderSource>(options, std::move(index), files), std::move(names)};
+}
+
+}  // namespace snug::data

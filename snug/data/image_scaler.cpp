@@ -1,0 +1,108 @@
+#include "snug/data/image_scaler.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace snug {
+namespace {
+
+// The two rows or columns that a place of the result lies between.
+struct Between {
+  int64_t first = 0, second = 0;
+  float share = 0;
+};
+
+Between between(int64_t i, int64_t size, int64_t out_size, bool bilinear) {
+  if (!bilinear) {
+    const int64_t nearest = std::min(size - 1, (2 * i + 1) * size / (2 * out_size));
+    return {nearest, nearest, 0};
+  }
+  const float scale = static_cast<float>(size) / static_cast<float>(out_size);
+  const float at = (static_cast<float>(i) + 0.5f) * scale - 0.5f;
+  const float below = std::floor(at);
+  const auto first = static_cast<int64_t>(below);
+  return {std::clamp<int64_t>(first, 0, size - 1), std::clamp<int64_t>(first + 1, 0, size - 1),
+          at - below};
+}
+
+}  // namespace
+
+ImageScaler::ImageScaler(const ScaledSize& size) : size_(size) {
+  const auto elements = static_cast<size_t>(size.width * size.channels);
+  columns_.resize(elements);
+  mixed_.resize(elements);
+  for (std::vector<float>& row : squeezed_) row.resize(elements);
+}
+
+int64_t ImageScaler::buffer_bytes(const ScaledSize& size, int64_t widest) {
+  const int64_t elements = size.width * size.channels;
+  return elements * static_cast<int64_t>(sizeof(Column) + 3 * sizeof(float)) +
+         widest * size.channels;
+}
+
+// In whole numbers as Keras's smart_resize has it.
+ImageScaler::Window ImageScaler::window_of(const ImageHeader& header) const {
+  Window window{0, 0, header.height, header.width};
+  if (!size_.crop_to_aspect_ratio) return window;
+  window.height = std::clamp<int64_t>(header.width * size_.height / size_.width, 1, header.height);
+  window.width = std::clamp<int64_t>(header.height * size_.width / size_.height, 1, header.width);
+  window.top = (header.height - window.height) / 2;
+  window.left = (header.width - window.width) / 2;
+  return window;
+}
+
+void ImageScaler::find_columns(const Window& window) {
+  const int64_t channels = size_.channels;
+  for (int64_t j = 0; j < size_.width; ++j) {
+    const Between at = between(j, window.width, size_.width, size_.bilinear);
+    for (int64_t c = 0; c < channels; ++c) {
+      columns_[static_cast<size_t>(j * channels + c)] = {
+          static_cast<int32_t>((window.left + at.first) * channels + c),
+          static_cast<int32_t>((window.left + at.second) * channels + c), at.share};
+    }
+  }
+}
+
+void ImageScaler::squeeze_row(float* to) const {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    const float first = decoded_[static_cast<size_t>(column.first)];
+    const float second = decoded_[static_cast<size_t>(column.second)];
+    to[i] = first + (second - first) * column.share;
+  }
+}
+
+// Rows are asked for from the top, and the last two of them again and again.
+const float* ImageScaler::row_at(PixelRows& rows, int64_t source_row) {
+  for (int i = 0; i < 2; ++i) {
+    if (held_[i] == source_row) return squeezed_[i].data();
+  }
+  for (; next_ <= source_row; ++next_) rows.read(decoded_.data());
+  const int slot = held_[0] <= held_[1] ? 0 : 1;
+  squeeze_row(squeezed_[slot].data());
+  held_[slot] = source_row;
+  return squeezed_[slot].data();
+}
+
+void ImageScaler::scale(PixelRows& rows, const ImageHeader& header, const Row& row) {
+  const Window window = window_of(header);
+  decoded_.resize(static_cast<size_t>(header.width * size_.channels));
+  find_columns(window);
+  held_[0] = held_[1] = -1;
+  next_ = 0;
+  for (int64_t i = 0; i < size_.height; ++i) {
+    const Between at = between(i, window.height, size_.height, size_.bilinear);
+    const float* upper = row_at(rows, window.top + at.first);
+    const float* lower = at.share == 0 ? upper : row_at(rows, window.top + at.second);
+    if (lower == upper) {
+      row(i, upper);
+      continue;
+    }
+    for (size_t k = 0; k < mixed_.size(); ++k)
+      mixed_[k] = upper[k] + (lower[k] - upper[k]) * at.share;
+    row(i, mixed_.data());
+  }
+  rows.skip_rest(header.height - next_);
+}
+
+}  // namespace snug

@@ -1,0 +1,10 @@
+// What passes ask about element-wise functions of two values.
+#pragma once
+
+#include "snug/ops/ops.h"
+
+namespace snug::ops {
+
+bool is_add(const Op& op);
+
+}  // namespace snug::ops
