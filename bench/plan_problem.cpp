@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <iostream>
@@ -25,13 +25,21 @@ struct Arguments {
   int64_t budget_bytes = -1;
 };
 
+// -1: it is none.
+int64_t whole_number(const std::string& word) {
+  int64_t number = -1;
+  const char* const end = word.data() + word.size();
+  const auto [stopped, error] = std::from_chars(word.data(), end, number);
+  return error == std::errc() && stopped == end ? number : -1;
+}
+
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const bool has_next = i + 1 < argc;
     if (word == "--budget" && has_next) {
-      arguments.budget_bytes = std::atoll(argv[++i]);
+      arguments.budget_bytes = whole_number(argv[++i]);
     } else if (word == "--schedule" && has_next) {
       arguments.schedule = argv[++i];
     } else if (arguments.file.empty() && word[0] != '-') {

@@ -137,7 +137,7 @@ class Search {
 
 int64_t search_work(const UnitGraph& graph, Effort effort) {
   const int64_t units = graph.program_size;
-  if (effort == Effort::thorough) return 8'000'000 + 1200 * units;
+  if (effort == Effort::thorough) return 5'000'000 + 700 * units;
   const int64_t full = 1'000'000 + 300 * units;
   return effort == Effort::full ? full : full / 4;
 }
@@ -162,7 +162,7 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
     search.try_all(starts);
     if (search.found()) search.recreate();
   }
-  for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first}) {
+  for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first, WalkOrder::frugal}) {
     if (!search.found()) search.consider(walk(graph, limit, order));
   }
   return search.take();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "snug/base/bytes.h"
+#include "snug/plan/bounds.h"
 #include "snug/plan/plan.h"
 
 namespace snug {
@@ -122,6 +123,8 @@ class Reporter {
     return line("total", plan_.total_bytes(), "") + line("persistent", plan_.persistent_bytes, "") +
            line("arena", plan_.arena_bytes, fmt::format("  ({:.2f} % of the lower bound)", share)) +
            line("lower bound", plan_.max_live_bytes, "  (most bytes alive at one moment)") +
+           line("least", least_bytes(UnitGraph(problem_)),
+                "  (one node and what must live beside it: no plan in any order is lower)") +
            time_line() + steps_line();
   }
 
@@ -133,8 +136,9 @@ class Reporter {
     if (plan_.step_ns == plan_.fastest_ns) return text + "\n";
     return text + fmt::format(
                       ", {:.2f} times the {:.3g} ms without a budget; no plan within it can take "
-                      "less than {:.3g} ms\n",
-                      ratio, plan_.fastest_ns / 1e6, plan_.least_ns / 1e6);
+                      "less than {:.3g} ms: this one is within {:.1f} %\n",
+                      ratio, plan_.fastest_ns / 1e6, plan_.least_ns / 1e6,
+                      100 * (plan_.step_ns / std::max(1.0, plan_.least_ns) - 1));
   }
 
   std::string steps_line() const {

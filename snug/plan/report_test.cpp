@@ -3,6 +3,7 @@
 #include <string>
 
 #include "snug/base/bytes.h"
+#include "snug/plan/bounds.h"
 #include "snug/plan/plan.h"
 #include "snug/plan/random_problem.h"
 
@@ -18,6 +19,18 @@ TEST(Report, NamesThePeak) {
   EXPECT_NE(text.find("peak: step "), std::string::npos) << text;
   EXPECT_NE(text.find("activation"), std::string::npos) << text;
   EXPECT_NE(text.find("layer"), std::string::npos) << text;
+}
+
+TEST(Report, SaysWhatNoPlanCanBeat) {
+  const Problem problem = testing::training_chain(12, 3);
+  Plan plan = make_plan(problem, kUnlimited);
+  plan.step_ns = 1.5e6;
+  plan.fastest_ns = 1.0e6;
+  plan.least_ns = 1.2e6;
+  const std::string text = report(problem, plan);
+  EXPECT_NE(text.find("less than 1.2 ms: this one is within 25.0 %"), std::string::npos) << text;
+  const int64_t least = least_bytes(UnitGraph(problem));
+  EXPECT_NE(text.find(std::to_string(least) + " bytes  (one node and"), std::string::npos) << text;
 }
 
 TEST(Report, WorksForAnyPlan) {

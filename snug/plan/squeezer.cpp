@@ -80,7 +80,7 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
   std::optional<std::vector<int>> sequence;
   const bool is_small = truth(limit).complete;
   for (int i = 0; i < (is_small ? kSmallTries : kTries) && limit >= least_bytes(); ++i) {
-    int64_t work = search_work(graph(), Effort::full);
+    int64_t work = search_work(graph(), Effort::quick);
     if (sequence && !is_small)
       sequence = tighten(graph(), *sequence, limit, work);
     else

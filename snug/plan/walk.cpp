@@ -7,8 +7,10 @@
 namespace snug {
 namespace {
 
-constexpr int kLookBack = 40;             // Units that an estimate of a value's cost looks at.
-constexpr int kLongestFactor = 10;        // A sequence longer than this many programs is no answer.
+constexpr int kLookBack = 40;        // Units that an estimate of a value's cost looks at.
+constexpr int kLongestFactor = 10;   // A sequence longer than this many programs is no answer,
+constexpr size_t kLongest = 20'000;  // unless it is shorter than this.
+constexpr int kMaxDepth = 2000;
 constexpr int64_t kMostWork = 2'000'000;  // Values weighed.
 
 class Walk {
@@ -81,24 +83,23 @@ class Walk {
       if (!units.insert(producer).second) continue;
       for (const int v : graph_.units[producer].in) want(v);
     }
-    if (order_ == WalkOrder::program) {
-      list.assign(units.begin(), units.end());
-      return true;
-    }
-    for (const int v : wanted) add_depth_first(v, units, list);
+    list.assign(units.begin(), units.end());
     return true;
-  }
-
-  // What a unit needs comes right before it. Takes the units out of the set.
-  void add_depth_first(int value, std::set<int>& units, std::vector<int>& list) const {
-    const int producer = graph_.producer[value];
-    if (there_[value] || units.erase(producer) == 0) return;
-    for (const int v : graph_.units[producer].in) add_depth_first(v, units, list);
-    list.push_back(producer);
   }
 
   // Makes sure of the wanted values, then runs the unit, if there is one.
   bool run_with(const std::vector<int>& wanted, int unit) {
+    if (!(order_ == WalkOrder::program ? run_in_order(wanted) : run_on_demand(wanted, 0)))
+      return false;
+    if (unit >= 0 && !execute(unit)) return false;
+    for (const int v : wanted) release(v);
+    if (unit < 0) return true;
+    for (const int v : graph_.units[unit].out) drop_if_done(v);
+    return true;
+  }
+
+  // Leaves the wanted values locked.
+  bool run_in_order(const std::vector<int>& wanted) {
     std::vector<int> again;
     if (!missing_units(wanted, again)) return false;
     for (const int v : wanted) ++locks_[v];
@@ -109,10 +110,32 @@ class Walk {
       if (!execute(u)) return false;
       for (const int v : graph_.units[u].in) release(v);
     }
-    if (unit >= 0 && !execute(unit)) return false;
-    for (const int v : wanted) release(v);
-    if (unit < 0) return true;
-    for (const int v : graph_.units[unit].out) drop_if_done(v);
+    return true;
+  }
+
+  bool run_on_demand(const std::vector<int>& wanted, int depth) {
+    const bool frugal = order_ == WalkOrder::frugal;
+    std::vector<int> there, missing;
+    for (const int v : wanted) (there_[v] ? there : missing).push_back(v);
+    const auto have = [&](int v) {
+      if (!there_[v] && !make(v, depth)) return false;
+      ++locks_[v];
+      return true;
+    };
+    const auto &first = frugal ? missing : there, &second = frugal ? there : missing;
+    return std::all_of(first.begin(), first.end(), have) &&
+           std::all_of(second.begin(), second.end(), have);
+  }
+
+  bool make(int value, int depth) {
+    const int producer = graph_.producer[value];
+    if (producer < 0 || depth > kMaxDepth) return false;
+    const Unit& unit = graph_.units[producer];
+    if (!unit.pure || unit.section != section_at(now_)) return false;
+    ++locks_[value];
+    if (!run_on_demand(unit.in, depth + 1) || !execute(producer)) return false;
+    for (const int v : unit.in) release(v);
+    --locks_[value];
     return true;
   }
 
@@ -126,7 +149,8 @@ class Walk {
   }
 
   bool execute(int u) {
-    if (static_cast<int>(sequence_.size()) > kLongestFactor * graph_.program_size) return false;
+    const auto programs = static_cast<size_t>(kLongestFactor * graph_.program_size);
+    if (sequence_.size() > std::max(kLongest, programs)) return false;
     const Unit& unit = graph_.units[u];
     int64_t wanted = unit.extra_bytes;
     for (const int v : unit.out) {
@@ -152,8 +176,8 @@ class Walk {
         const double distance = std::max(1, next - now_);
         // What is needed at the end would come back when all that it is made from is long gone.
         const double last_resort = graph_.pinned[v] ? 1e6 : 1;
-        const double score =
-            last_resort * cost_to_return(v) / (static_cast<double>(graph_.bytes[v]) * distance);
+        const double cost = order_ == WalkOrder::frugal ? 1 : cost_to_return(v);
+        const double score = last_resort * cost / (static_cast<double>(graph_.bytes[v]) * distance);
         if (score >= best_score) continue;
         best_score = score;
         best = v;

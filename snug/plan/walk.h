@@ -9,8 +9,10 @@
 
 namespace snug {
 
-// How a small forward pass is run: as the program has it, or each unit just before it is needed.
-enum class WalkOrder { program, depth_first };
+// How a small forward pass is run. program: as the program has it. depth_first: each unit just
+// before it is needed; what it needs and is there stays. frugal: the same, but what is missing is
+// made first, and what is there may go for it and come back; it goes lowest, and takes longest.
+enum class WalkOrder { program, depth_first, frugal };
 
 // Runs the units of the program in their order and holds the limit at every step: where room is
 // wanted, it drops the value that is cheapest to make again for its bytes and for the time until it

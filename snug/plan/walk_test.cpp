@@ -9,7 +9,7 @@ namespace snug {
 namespace {
 
 TEST(Walk, HoldsTightLimits) {
-  for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first}) {
+  for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first, WalkOrder::frugal}) {
     int found = 0;
     for (uint64_t seed = 0; seed < 20; ++seed) {
       Problem problem = testing::training_chain(25, seed);
