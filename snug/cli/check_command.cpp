@@ -49,7 +49,7 @@ Against against_of(const Arguments& arguments) {
   data.at("on_bad_row", run.file).set_text("skip");
   data.at("bad_rows_at_most", run.file).set_text("1");
   std::erase_if(data.items, [](const YamlItem& item) { return item.key == "validation"; });
-  against.columns = open_csv(lenient, data, arguments.cache()).columns;
+  against.columns = open_csv(lenient, data, {.cache = arguments.cache()}).columns;
   against.labels = against.columns->labels;
   return against;
 }

@@ -28,16 +28,6 @@ bool is_csv_name(const YamlValue& value) {
   return std::ranges::any_of(kEnds, [&](auto end) { return value.text.ends_with(end); });
 }
 
-std::vector<Path> files_of(const RunFile& run, const YamlValue& value) {
-  std::vector<Path> patterns;
-  if (value.is_list()) {
-    for (const YamlValue& element : value.list) patterns.push_back(run.path(element));
-  } else {
-    patterns.push_back(run.path(value));
-  }
-  return placed(value.where, [&] { return list_files(real_files(), patterns); });
-}
-
 std::vector<std::string> names_of(const YamlValue* value) {
   std::vector<std::string> names;
   if (value == nullptr) return names;
@@ -106,10 +96,11 @@ int64_t memory_for_rows(const RunFile& run) {
   return memory == nullptr ? kMost / 4 : std::clamp(memory->as_bytes() / 16, kLeast, kMost);
 }
 
-data::CsvOptions read_options(const RunFile& run, const YamlValue& data, const Path& cache) {
-  data::CsvOptions options;
+data::CsvOptions read_options(const RunFile& run, const YamlValue& data, const Path& cache,
+                              const Columns* fitted) {
+  data::CsvOptions options{.like = fitted};
   options.wishes.labels = names_of(data.find("label"));
-  if (options.wishes.labels.empty()) {
+  if (options.wishes.labels.empty() && fitted == nullptr) {
     data.fail("which column is the label? Give label: NAME, one of the columns of the file");
   }
   if (const YamlValue* weight = data.find("sample_weight"))
@@ -169,6 +160,16 @@ void report(const YamlValue& files, const data::CsvData& csv, bool with_columns)
 
 }  // namespace
 
+std::vector<Path> files_of(const RunFile& run, const YamlValue& value) {
+  std::vector<Path> patterns;
+  if (value.is_list()) {
+    for (const YamlValue& element : value.list) patterns.push_back(run.path(element));
+  } else {
+    patterns.push_back(run.path(value));
+  }
+  return placed(value.where, [&] { return list_files(real_files(), patterns); });
+}
+
 bool is_csv(const YamlValue& files) {
   if (files.is_list()) return !files.list.empty() && is_csv_name(files.list[0]);
   return is_csv_name(files);
@@ -191,17 +192,20 @@ BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Pat
   return options;
 }
 
-RunData open_csv(const RunFile& run, const YamlValue& data, const Path& cache) {
+RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request) {
   expect_keys(data, kKeys, "setting of data for CSV files");
   const YamlValue &train = *data.find("train"), *validation = data.find("validation");
-  data::CsvOptions options = read_options(run, data, cache);
+  std::optional<Columns> fitted;
+  if (!request.fitted.empty()) fitted = Columns::from_json(request.fitted);
+  data::CsvOptions options = read_options(run, data, request.cache, fitted ? &*fitted : nullptr);
   options.files = files_of(run, train);
   const data::CsvData rows = open_table(train, options);
-  report(train, rows, /*with_columns=*/true);
+  report(train, rows, /*with_columns=*/!fitted);
   RunData opened{.train = rows.source,
-                 .columns = rows.columns,
+                 .columns = fitted ? *fitted : rows.columns,
                  .bad_rows = options.bad_rows,
                  .left_out = rows.bad_rows};
+  opened.fitted = opened.columns->json();
   if (validation == nullptr) return opened;
   if (!is_csv(*validation)) validation->refuse("CSV files, as the training data is");
   options.files = files_of(run, *validation);

@@ -24,7 +24,9 @@ class CsvSection : public ::testing::Test {
     write_text(real_files(), folder_ / "run.yaml", "data: {" + data + "}\n");
     return read_run_file((folder_ / "run.yaml").string(), {});
   }
-  RunData open(const std::string& data) { return open_data(run_with(data), folder_ / "cache"); }
+  RunData open(const std::string& data) {
+    return open_data(run_with(data), {.cache = folder_ / "cache"});
+  }
   std::string refusal(const std::string& data) {
     return message_of([&] { open(data); });
   }
@@ -52,14 +54,14 @@ TEST_F(CsvSection, SeveralLabels) {
 
 TEST_F(CsvSection, TheChoicesGoIntoTheFile) {
   RunFile run = run_with("train: t.csv, label: y, columns: {age: as_is}");
-  const RunData data = open_data(run, folder_ / "cache");
+  const RunData data = open_data(run, {.cache = folder_ / "cache"});
   set_columns(run, *data.columns);
   const std::string text = yaml_text(run.tree);
   for (const char* part : {"header: true", "one_hot", "as_is", "index"}) expect_within(text, part);
   // What was written gives the same columns.
   write_text(real_files(), folder_ / "again.yaml", text);
   const RunData again =
-      open_data(read_run_file((folder_ / "again.yaml").string(), {}), folder_ / "cache");
+      open_data(read_run_file((folder_ / "again.yaml").string(), {}), {.cache = folder_ / "cache"});
   EXPECT_EQ(again.columns->columns, data.columns->columns);
 }
 

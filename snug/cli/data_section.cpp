@@ -5,6 +5,7 @@
 #include <array>
 
 #include "snug/cli/run_file.h"
+#include "snug/data/file_chain.h"
 #include "snug/data/idx.h"
 #include "snug/data/npy.h"
 
@@ -12,31 +13,62 @@ namespace snug::cli {
 namespace {
 
 constexpr std::array<std::string_view, 5> kFiles = {"x", "y", "sample_weight", "images", "labels"};
-constexpr std::array<std::string_view, 10> kKeys = {
-    "train",      "validation",       "x",    "y", "sample_weight", "images", "labels",
-    "on_bad_row", "bad_rows_at_most", "split"};
+constexpr std::array<std::string_view, 11> kKeys = {
+    "train",      "validation",       "x",     "y",      "sample_weight", "images", "labels",
+    "on_bad_row", "bad_rows_at_most", "split", "augment"};
 constexpr std::string_view kForms =
     "{x: x.npy, y: y.npy} for NumPy files, {images: ..., labels: ...} for IDX files, "
-    "{image_folder: ...} for pictures, or the name of a CSV or .npz file";
+    "{image_folder: ...} for pictures, {text_folder: ...} for texts, or the name of a CSV, .npz or "
+    ".h5 file";
 
 const YamlValue& file_of(const YamlValue& files, std::string_view key) {
   if (const YamlValue* file = files.find(key)) return *file;
   files.fail("{} has no {}; give {}", files.path, key, kForms);
 }
 
-SourcePtr open_npy(const RunFile& run, const YamlValue& files, bool inputs_only) {
-  data::NpyOptions options{.x = {run.path(file_of(files, "x"))}, .y = {}};
-  if (!inputs_only) options.y = {run.path(file_of(files, "y"))};
-  if (const YamlValue* weight = files.find("sample_weight")) {
-    options.sample_weight = run.path(*weight);
+// The files of a setting: a name, a pattern or a list of them; compressed ones inflated.
+std::vector<Path> paths_of(const RunFile& run, const YamlValue& value, const Path& cache) {
+  std::vector<Path> paths = files_of(run, value);
+  for (Path& path : paths) path = data::plain_file(real_files(), path, cache);
+  return paths;
+}
+
+// Each setting has as many files: they belong together by their order.
+void expect_as_many(const YamlValue& value, size_t count, size_t wanted, std::string_view beside) {
+  if (count == wanted) return;
+  value.fail("{} has {} files where {} has {}; they belong together one by one", value.path, count,
+             beside, wanted);
+}
+
+SourcePtr open_npy(const RunFile& run, const YamlValue& files, const Path& cache,
+                   bool inputs_only) {
+  const std::vector<Path> x = paths_of(run, file_of(files, "x"), cache);
+  std::vector<data::NpyOptions> parts;
+  for (const Path& path : x) parts.push_back({.x = {path}, .y = {}});
+  const auto add = [&](const YamlValue& value, const auto& put) {
+    const std::vector<Path> paths = paths_of(run, value, cache);
+    expect_as_many(value, paths.size(), x.size(), "x");
+    for (size_t i = 0; i < paths.size(); ++i) put(parts[i], paths[i]);
+  };
+  if (!inputs_only) {
+    add(file_of(files, "y"), [](data::NpyOptions& part, const Path& path) { part.y = {path}; });
   }
-  return data::npy(options);
+  if (const YamlValue* weight = files.find("sample_weight")) {
+    add(*weight, [](data::NpyOptions& part, const Path& path) { part.sample_weight = path; });
+  }
+  std::vector<SourcePtr> sources;
+  for (const data::NpyOptions& part : parts) sources.push_back(data::npy(part));
+  return data::concatenated(sources);
 }
 
 SourcePtr open_idx(const RunFile& run, const YamlValue& files, const Path& cache) {
-  return data::idx({.x = {run.path(file_of(files, "images"))},
-                    .y = {run.path(file_of(files, "labels"))},
-                    .cache = cache});
+  const std::vector<Path> images = files_of(run, file_of(files, "images"));
+  const std::vector<Path> labels = files_of(run, file_of(files, "labels"));
+  expect_as_many(*files.find("labels"), labels.size(), images.size(), "images");
+  std::vector<SourcePtr> sources;
+  for (size_t i = 0; i < images.size(); ++i)
+    sources.push_back(data::idx({.x = {images[i]}, .y = {labels[i]}, .cache = cache}));
+  return data::concatenated(sources);
 }
 
 SourcePtr open_arrays(const RunFile& run, const YamlValue& files, const Path& cache,
@@ -50,7 +82,7 @@ SourcePtr open_arrays(const RunFile& run, const YamlValue& files, const Path& ca
   if (idx && files.find("sample_weight") != nullptr) {
     files.find("sample_weight")->fail("IDX files have no sample_weight; give class_weight in fit");
   }
-  return idx ? open_idx(run, files, cache) : open_npy(run, files, inputs_only);
+  return idx ? open_idx(run, files, cache) : open_npy(run, files, cache, inputs_only);
 }
 
 SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cache,
@@ -58,7 +90,7 @@ SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cac
   try {
     return placed(files.where, [&] {
       if (is_folder(files)) return open_folder(run, files, inputs_only);
-      return is_record_file(files) ? open_record_file(run, files, cache)
+      return is_record_file(files) ? open_record_file(run, files, cache, inputs_only)
                                    : open_arrays(run, files, cache, inputs_only);
     });
   } catch (const FileError& error) {
@@ -78,14 +110,17 @@ void refuse_csv_settings(const YamlValue& data) {
 
 }  // namespace
 
-RunData open_data(const RunFile& run, const Path& cache, bool inputs_only) {
+RunData open_data(const RunFile& run, const DataRequest& request) {
+  const Path& cache = request.cache;
+  const bool inputs_only = request.inputs_only;
   const YamlValue* data = run.section("data");
   if (data == nullptr) {
     throw PlacedError(run.file, fmt::format("there is no data; give data: {{train: {}}}", kForms));
   }
   data->expect_map(fmt::format("a map: train and validation, each {}", kForms));
   const YamlValue* first = data->find("train");
-  if (first != nullptr && is_csv(*first)) return open_csv(run, *data, cache);
+  if (first != nullptr && is_csv(*first)) return open_csv(run, *data, request);
+  if (first != nullptr && is_text(*first)) return open_text(run, *data, request);
   refuse_csv_settings(*data);
   expect_keys(*data, kKeys, "setting of data");
   const YamlValue *train = data->find("train"), *validation = data->find("validation");

@@ -96,6 +96,16 @@ Sequential model_of(const RunFile& run, const Source* data) {
 
 }  // namespace
 
+std::vector<Layer> read_layers(const YamlValue& list) {
+  if (!list.is_list() || list.list.empty()) list.refuse("a list of layers");
+  std::vector<Layer> layers;
+  for (const YamlValue& value : list.list) {
+    const NamedSettings named = named_settings(value, kLayerForms);
+    layers.push_back(placed(named.where, [&] { return read_layer(named); }));
+  }
+  return layers;
+}
+
 Model make_model(const RunFile& run) {
   if (run.has_model_file()) return load_model(run.path(*run.section("model")));
   return model_of(run, nullptr);

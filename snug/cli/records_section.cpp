@@ -1,11 +1,13 @@
-// Files that hold several arrays or records: {npz: data.npz, x: images, y: labels} and {tfrecord:
-// "train-*.tfrecord", x: {key: pixels, shape: [28, 28], type: uint8}, y: {key: label, type:
-// int64}}.
+// Files that hold several arrays or records: {npz: data.npz, x: images, y: labels}, {hdf5:
+// "part-*.h5", x: group/features, y: labels} and {tfrecord: "train-*.tfrecord", x: {key: pixels,
+// shape: [28, 28], type: uint8}, y: {key: label, type: int64}}.
 
+#include <algorithm>
 #include <array>
 
 #include "snug/cli/run_file.h"
-#include "snug/data/file_list.h"
+#include "snug/data/file_chain.h"
+#include "snug/data/hdf5.h"
 #include "snug/data/npz.h"
 #include "snug/data/tfrecord.h"
 
@@ -13,6 +15,7 @@ namespace snug::cli {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNpzKeys = {"npz", "x", "y", "sample_weight"};
+constexpr std::array<std::string_view, 5> kHdf5Keys = {"hdf5", "file", "x", "y", "sample_weight"};
 constexpr std::array<std::string_view, 4> kRecordKeys = {"tfrecord", "x", "y", "sample_weight"};
 constexpr std::array<std::string_view, 3> kFeatureKeys = {"key", "shape", "type"};
 constexpr std::string_view kFeatureForms = "a feature: {key: pixels, shape: [28, 28], type: uint8}";
@@ -31,6 +34,42 @@ SourcePtr open_npz(const RunFile& run, const YamlValue& files, const Path& cache
   if (const YamlValue* weight = files.find("sample_weight"))
     options.sample_weight = weight->as_text();
   return data::npz(options);
+}
+
+bool is_hdf5_name(const YamlValue& value) {
+  if (value.is_list()) return !value.list.empty() && is_hdf5_name(value.list[0]);
+  if (!value.is_scalar()) return false;
+  constexpr std::array<std::string_view, 4> kEnds = {".h5", ".hdf5", ".mat", ".h5.gz"};
+  return std::ranges::any_of(kEnds, [&](auto end) { return value.text.ends_with(end); });
+}
+
+// {hdf5: ...}, {file: d.h5, ...}, or the name alone.
+const YamlValue* hdf5_file(const YamlValue& files) {
+  if (is_hdf5_name(files)) return &files;
+  if (!files.is_map()) return nullptr;
+  if (const YamlValue* file = files.find("hdf5")) return file;
+  const YamlValue* file = files.find("file");
+  return file != nullptr && is_hdf5_name(*file) ? file : nullptr;
+}
+
+SourcePtr open_hdf5(const RunFile& run, const YamlValue& files, const Path& cache,
+                    bool inputs_only) {
+  data::Hdf5Options options{.file = {}, .cache = cache};
+  if (files.is_map()) {
+    expect_keys(files, kHdf5Keys, "setting of an HDF5 file");
+    if (const YamlValue* x = files.find("x")) options.x = {x->as_text()};
+    if (const YamlValue* y = files.find("y")) options.y = {y->as_text()};
+    if (options.x.empty() && !options.y.empty()) files.fail("which array is x? Give x: NAME");
+    if (const YamlValue* weight = files.find("sample_weight"))
+      options.sample_weight = weight->as_text();
+    if (inputs_only && !options.x.empty()) options.y.clear();
+  }
+  std::vector<SourcePtr> sources;
+  for (const Path& path : files_of(run, *hdf5_file(files))) {
+    options.file = data::plain_file(real_files(), path, cache);
+    sources.push_back(data::hdf5(options));
+  }
+  return data::concatenated(sources);
 }
 
 StoredType read_type(const YamlValue& value) {
@@ -55,13 +94,7 @@ SourcePtr open_records(const RunFile& run, const YamlValue& files, const Path& c
   expect_keys(files, kRecordKeys, "setting of TFRecord files");
   data::TfRecordOptions options;
   const YamlValue& names = *files.find("tfrecord");
-  std::vector<Path> patterns;
-  if (names.is_list()) {
-    for (const YamlValue& name : names.list) patterns.push_back(run.path(name));
-  } else {
-    patterns.push_back(run.path(names));
-  }
-  options.files = list_files(real_files(), patterns);
+  options.files = files_of(run, names);
   for (const char* key : {"x", "y"}) {
     const YamlValue* feature = files.find(key);
     if (feature == nullptr) files.fail("there is no {}; give {}: {}", key, key, kFeatureForms);
@@ -76,11 +109,13 @@ SourcePtr open_records(const RunFile& run, const YamlValue& files, const Path& c
 }  // namespace
 
 bool is_record_file(const YamlValue& files) {
-  return (files.is_scalar() && files.text.ends_with(".npz")) ||
+  return (files.is_scalar() && files.text.ends_with(".npz")) || hdf5_file(files) != nullptr ||
          (files.is_map() && (files.find("npz") != nullptr || files.find("tfrecord") != nullptr));
 }
 
-SourcePtr open_record_file(const RunFile& run, const YamlValue& files, const Path& cache) {
+SourcePtr open_record_file(const RunFile& run, const YamlValue& files, const Path& cache,
+                           bool inputs_only) {
+  if (hdf5_file(files) != nullptr) return open_hdf5(run, files, cache, inputs_only);
   const bool records = files.is_map() && files.find("tfrecord") != nullptr;
   return records ? open_records(run, files, cache) : open_npz(run, files, cache);
 }

@@ -44,7 +44,8 @@ YamlValue tree_of_model(const std::string& file) {
 }
 
 // Of files with names inside, and of folders, only these settings are paths.
-constexpr std::array<std::string_view, 3> kPaths = {"npz", "tfrecord", "image_folder"};
+constexpr std::array<std::string_view, 7> kPaths = {"npz",          "tfrecord",    "hdf5", "file",
+                                                    "image_folder", "text_folder", "text"};
 
 void make_absolute(const RunFile& run, YamlValue& value) {
   bool has_path = false;
@@ -52,6 +53,7 @@ void make_absolute(const RunFile& run, YamlValue& value) {
     YamlValue* path = value.is_map() ? value.find(key) : nullptr;
     if (path == nullptr) continue;
     make_absolute(run, *path);
+    if (key == "text" && value.find("labels") != nullptr) make_absolute(run, *value.find("labels"));
     has_path = true;
   }
   if (has_path) return;
@@ -78,6 +80,8 @@ bool RunFile::has_model_file() const {
 
 Path RunFile::path(const YamlValue& value) const {
   const Path path = value.as_text();
+  // A model in the place of a run file has no folder of data around it.
+  if (is_model_file(file)) return path.lexically_normal();
   return (path.is_absolute() ? path : Path(file).parent_path() / path).lexically_normal();
 }
 

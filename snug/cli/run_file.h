@@ -36,19 +36,30 @@ struct RunData {
   SourcePtr train;
   SourcePtr validation;            // Null where there is none.
   std::optional<Columns> columns;  // Of CSV files, as they were chosen and fitted.
+  std::string fitted;              // What belongs to the model of it, as JSON; empty: nothing.
   BadRowOptions bad_rows;          // What the file says about them.
   int64_t left_out = 0;            // Bad rows that were left out.
 };
-// Rows of compressed files are inflated into the folder `cache`, once, and rows of text files are
-// packed there. Rejected rows are written to a file there. With `inputs_only`, files of targets may
-// be missing.
-RunData open_data(const RunFile& run, const Path& cache, bool inputs_only = false);
+struct DataRequest {
+  // Rows of compressed files are inflated into this folder, once, and rows of text files are packed
+  // there; rejected rows are written to a file there.
+  Path cache;
+  bool inputs_only = false;  // Files of targets may be missing.
+  std::string fitted;        // Of a trained model: tables and texts are read as it has learned.
+};
+RunData open_data(const RunFile& run, const DataRequest& request);
 // The same for CSV files, whose settings stand in the section.
 bool is_csv(const YamlValue& files);
-RunData open_csv(const RunFile& run, const YamlValue& data, const Path& cache);
-// The same for one entry of .npz and TFRecord files.
+RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request);
+// The same for texts.
+bool is_text(const YamlValue& files);
+RunData open_text(const RunFile& run, const YamlValue& data, const DataRequest& request);
+// The files that a setting names: a path, a pattern (part-*.npy) or a list of these.
+std::vector<Path> files_of(const RunFile& run, const YamlValue& value);
+// The same for one entry of .npz, HDF5 and TFRecord files.
 bool is_record_file(const YamlValue& files);
-SourcePtr open_record_file(const RunFile& run, const YamlValue& files, const Path& cache);
+SourcePtr open_record_file(const RunFile& run, const YamlValue& files, const Path& cache,
+                           bool inputs_only);
 // The same for folders whose sub-folders are classes.
 bool is_folder(const YamlValue& files);
 SourcePtr open_folder(const RunFile& run, const YamlValue& files, bool inputs_only);
@@ -61,6 +72,9 @@ void set_columns(RunFile& run, const Columns& columns);
 // model of a file, with its weights and as it was compiled.
 Model make_model(const RunFile& run);
 Model make_model(const RunFile& run, const Source& data);
+
+// Layers in the words of a run file.
+std::vector<Layer> read_layers(const YamlValue& list);
 
 // What `fit` says, for compile and for fit. The validation data is not set.
 CompileOptions compile_options(const RunFile& run);

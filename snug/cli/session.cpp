@@ -4,7 +4,9 @@
 
 #include "snug/base/log.h"
 #include "snug/data/checked.h"
+#include "snug/data/preprocessed.h"
 #include "snug/data/split.h"
+#include "snug/interop/keras_file.h"
 #include "snug/train/refusal.h"
 
 namespace snug::cli {
@@ -96,6 +98,26 @@ void split_rows(Session& session) {
   session.fit.validation_split = 0;
 }
 
+// Layers that change the training rows, and no others, each time they are read.
+void augment_rows(Session& session) {
+  const YamlValue* list = session.run.section("data")->find("augment");
+  if (list == nullptr) return;
+  const Shape row = session.data->fields()[0].row;
+  // The rows of validation_split would be changed with the others.
+  if (session.fit.validation_split > 0)
+    list->fail(
+        "augment needs validation rows of their own: give data.split: random, or validation");
+  session.data = placed(list->where, [&] {
+    return data::preprocessed(session.data,
+                              {.layers = read_layers(*list), .seed = session.fit.seed});
+  });
+  const Shape changed = session.data->fields()[0].row;
+  if (changed != row) {
+    list->fail("augment makes {} of rows of {}; put layers that change the shape into the model",
+               changed.text(), row.text());
+  }
+}
+
 // A model from a file goes on as it was compiled, unless the run says otherwise.
 bool keeps_compilation(const Session& session) {
   if (!session.model.is_compiled()) return false;
@@ -120,9 +142,13 @@ FitPlan plan_of(Session& session) {
 Session open_session(const Arguments& arguments) {
   RunFile run = read_run_file(arguments.run_file, arguments.settings);
   FitOptions fit = fit_options(run);
-  RunData data = open_data(run, arguments.cache());
+  // A model that goes on reads what it has read before.
+  DataRequest request{.cache = arguments.cache()};
+  if (run.has_model_file()) request.fitted = KerasFile(run.path(*run.section("model"))).columns();
+  RunData data = open_data(run, request);
   if (data.columns) set_columns(run, *data.columns);
   Model model = make_model(run, *data.train);
+  if (!data.fitted.empty()) model.columns = data.fitted;
   Session session{.run = std::move(run),
                   .fit = std::move(fit),
                   .data = data.train,
@@ -136,6 +162,7 @@ Session open_session(const Arguments& arguments) {
   });
   check_rows(session, data);
   split_rows(session);
+  augment_rows(session);
   return session;
 }
 

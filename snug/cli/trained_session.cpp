@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "snug/interop/keras_file.h"
 #include "snug/train/fit.h"
 
 namespace snug::cli {
@@ -35,7 +36,9 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   const FitOptions fit = fit_options(run);
   const std::string file = run.has_model_file() ? run.path(*run.section("model")).string()
                                                 : newest_model(run, arguments.runs);
-  const RunData data = open_data(run, arguments.cache(), need == DataNeed::inputs);
+  const RunData data = open_data(run, {.cache = arguments.cache(),
+                                       .inputs_only = need == DataNeed::inputs,
+                                       .fitted = KerasFile(file).columns()});
   Model model = load_model(file);
   if (need == DataNeed::targets && !model.is_compiled()) model.compile(compile_options(run));
   EvaluateOptions options{.batch_size = fit.batch_size,

@@ -1,51 +1,24 @@
-// HDF5 files as h5py writes them for Keras, read and written here and not by libhdf5: see
-// docs/decisions (a file from a stranger must do no harm, and linking to it costs memory in every
-// run). Superblock 0, symbol tables, contiguous data (keras.md 3.4); anything else is refused by
-// name.
+// Keras's weights in HDF5 files: the tree that is read (data/hdf5_tree.h) in Keras's words, and the
+// writing of one as h5py does it for Keras: superblock 0, symbol tables, arrays in one piece
+// (keras.md 3.4).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "snug/base/file.h"
+#include "snug/data/hdf5_tree.h"
 #include "snug/tensor/tensor.h"
 
 namespace snug {
 
-// An array in a file that is read.
-struct Hdf5Dataset {
-  std::string dtype;  // "float32", "int64", ...; "unknown" for what Keras does not write.
-  std::vector<int64_t> shape;
-  int64_t offset = 0;  // Of its elements, which stand in one piece.
-  int64_t bytes = 0;
-  File* file = nullptr;  // That they stand in.
-
-  std::string text() const;  // "float32[64, 10]"
-};
-
-// A group of a file that is read. Everything but the arrays' elements is in memory.
-struct Hdf5Group {
-  // Texts and lists of texts; others are left out.
-  std::map<std::string, std::vector<std::string>> attributes;
-  std::map<std::string, Hdf5Group> groups;
-  std::map<std::string, Hdf5Dataset> datasets;
-
-  // By path, "layers/dense/vars"; null where there is none.
-  const Hdf5Group* find_group(std::string_view path) const;
-  const Hdf5Dataset* find_dataset(std::string_view path) const;
-  // The first text of an attribute; empty where there is none.
-  std::string text(const std::string& attribute) const;
-};
-
-// The whole tree. `where` begins every message. Throws CorruptFile for a file that is cut off or
-// makes no sense, Error by name for links to elsewhere, virtual, chunked or compressed data, and
-// newer layouts. Needs memory in proportion to the number of groups and arrays only.
-Hdf5Group read_hdf5(File& file, const std::string& where);
+// read_hdf5 for weights, which Keras writes in one piece: throws Error by name for arrays in
+// chunks, compressed ones and those of the other byte order.
+Hdf5Group read_weights(File& file, const std::string& where);
 
 // Older files in the words of newer ones: Keras 2.13 called layers something else, and on Windows
 // wrote backslashes into names.

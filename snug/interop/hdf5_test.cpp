@@ -19,7 +19,7 @@ struct Written {
     image.write_to(*out);
     EXPECT_EQ(out->size(), image.size());
     file = files.open("t.h5", OpenMode::read);
-    root = read_hdf5(*file, "t.h5");
+    root = read_weights(*file, "t.h5");
   }
   template <typename T>
   std::vector<T> elements(const std::string& path) const {

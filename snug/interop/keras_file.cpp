@@ -71,15 +71,17 @@ struct KerasFile::Inside {
             ? parse_json(archive->text("metadata.json", kMostConfig), where + ": metadata.json")
             : Json();
     version = text_at(metadata, "keras_version");
+    if (metadata.is_object() && metadata.contains(kColumnsKey))
+      columns = metadata[kColumnsKey].dump();
     if (!archive->has(kWeights))
       throw Error("{}: it has no {}; Snug reads weights in HDF5 only", where, kWeights);
     weights.push_back(archive->open(kWeights));
-    root = with_modern_names(read_hdf5(*weights[0], where));
+    root = with_modern_names(read_weights(*weights[0], where));
     if (config.is_object()) compile_config = config.value("compile_config", Json());
   }
 
   void open_h5() {
-    root = read_hdf5(*file, where);
+    root = read_weights(*file, where);
     is_legacy = root.attributes.contains("layer_names") ||
                 root.attributes.contains("layer_names0") || root.groups.contains("model_weights");
     version = root.text("keras_version");
@@ -107,7 +109,7 @@ struct KerasFile::Inside {
     }
     for (const auto& [name, used] : shards) {
       weights.push_back(files.open(Path(where).parent_path() / name, OpenMode::read));
-      merge_groups(root, read_hdf5(*weights.back(), name), where);
+      merge_groups(root, read_weights(*weights.back(), name), where);
     }
   }
 
@@ -118,7 +120,7 @@ struct KerasFile::Inside {
   std::vector<std::unique_ptr<File>> weights;
   Hdf5Group root;
   Json config, compile_config;
-  std::string version;
+  std::string version, columns;
   bool is_legacy = false;
 };
 
@@ -127,6 +129,7 @@ KerasFile::KerasFile(const Path& path, FileSystem& files)
 KerasFile::~KerasFile() = default;
 
 std::string KerasFile::where() const { return inside_->where; }
+std::string KerasFile::columns() const { return inside_->columns; }
 bool KerasFile::has_model() const { return !inside_->config.is_null(); }
 
 std::shared_ptr<Network> KerasFile::network() const {

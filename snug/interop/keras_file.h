@@ -36,6 +36,10 @@ class KerasFile {
   // Empty where there is no state, or where a version of Keras before 3 wrote it, in another order.
   OptimizerArrays optimizer() const;
 
+  // What the columns of the model's data were fitted to, as write_keras was given it; empty where
+  // there is none.
+  std::string columns() const;
+
   std::string where() const;
 
  private:
@@ -43,12 +47,17 @@ class KerasFile {
   std::unique_ptr<Inside> inside_;
 };
 
+// Of metadata.json.
+inline constexpr const char* kColumnsKey = "snug_columns";
+
 // What is written. The arrays are the caller's memory.
 struct SavedModel {
   Network& network;
   const CompileOptions* compile = nullptr;  // Null: it was not compiled.
   // The optimizer's variables in Keras's order, by their names ("iteration").
   std::vector<std::pair<std::string, Hdf5Array>> optimizer = {};
+  // JSON that goes with a .keras file, as one key of its metadata, which Keras does not look at.
+  std::string columns = {};
 };
 
 // Each is written beside the place and put there whole when it is on the disk.

@@ -137,8 +137,9 @@ void write_weights(const Path& path, const SavedModel& model, FileSystem& files)
 }
 
 void write_keras(const Path& path, const SavedModel& model, FileSystem& files) {
-  const OrderedJson metadata = {
+  OrderedJson metadata = {
       {"keras_version", kKerasVersion}, {"date_saved", now()}, {"producer", "snug"}};
+  if (!model.columns.empty()) metadata[kColumnsKey] = OrderedJson::parse(model.columns);
   const Hdf5Image image(weights_tree(model));
   const std::vector<ZipMember> members = {
       text_member("metadata.json", dumped(metadata)),

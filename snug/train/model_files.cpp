@@ -58,7 +58,7 @@ SavedModel saved(Model& model, const Path& path) {
                 path.string());
   model.network().set_paths();
   model.ensure_weights(0);
-  SavedModel saved{.network = model.network()};
+  SavedModel saved{.network = model.network(), .columns = model.columns};
   if (model.is_compiled()) {
     saved.compile = &model.compiled().options();
     saved.optimizer = optimizer_arrays_of(model);
@@ -102,6 +102,7 @@ void read_optimizer_state(const KerasFile& file, const Model& model) {
 Model load_model(const Path& path, const LoadModelOptions& options, FileSystem& files) {
   const KerasFile file(path, files);
   Model model(file.network());
+  model.columns = file.columns();
   std::vector<WeightMatch> matches = file.match(model.network());
   check_matches(matches, /*skip_mismatch=*/false, file.where());
   if (std::optional<CompileOptions> compile = file.compile_options(model.network());

@@ -328,5 +328,37 @@ class Check(Case):
         self.refuses(2, "no column \"incme\"", words=("check", "adult.csv", "--label", "incme"))
 
 
+class Predict(Case):
+    def test_raw_rows_are_read_as_the_training_data_was(self):
+        """What was fitted is in the model's file: one row alone is what it is among all."""
+        self.passes("fit", "run.yaml")
+        model = "runs/run/1/last.keras"
+        self.passes("predict", model, "data=test.csv", "--output", "all.csv")
+        every = (self.folder / "all.csv").read_text().splitlines()
+        rows = adult_rows(200, 2)
+        self.write_table("one.csv", [row[:3] for row in rows[17:18]], header="age, workclass, hours")
+        self.passes("predict", model, "data=one.csv", "--output", "one_out.csv")
+        alone = (self.folder / "one_out.csv").read_text().splitlines()
+        self.assertEqual(alone, [every[0], every[18]])
+        self.passes("predict", "run.yaml", "--output", "by_run.csv")
+        with zipfile.ZipFile(self.folder / model) as file:
+            metadata = json.loads(file.read("metadata.json"))
+        self.assertIn("snug_columns", metadata)
+
+    def test_evaluate_and_going_on(self):
+        self.passes("fit", "run.yaml")
+        model = "runs/run/1/last.keras"
+        self.assertIn("accuracy", self.passes("evaluate", model, "data=test.csv"))
+        self.passes("fit", model, "data=adult.csv", "label=income", "fit.epochs=1")
+        self.assertIn("accuracy", self.passes("evaluate", "runs/last/1/last.keras", "data=test.csv"))
+
+    def test_a_row_that_the_model_cannot_read_is_named(self):
+        self.passes("fit", "run.yaml")
+        self.write_table("bad.csv", [["40", "Never-seen", "40"]], header="age, workclass, hours")
+        result = self.snug("predict", "runs/run/1/last.keras", "data=bad.csv", "--output", "o.csv")
+        self.assertEqual(result.returncode, 4, result.stderr)
+        self.assertIn("Never-seen", result.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -3,7 +3,7 @@
 usage: sources_test.py SNUG     SNUG is the program
 """
 
-import json
+import gzip
 import pathlib
 import struct
 import subprocess
@@ -100,11 +100,112 @@ class Images(Case):
         self.assertIn("text.jpg", rejected)
         self.assertIn("broken.png", rejected)
 
+    def test_training_rows_are_augmented(self):
+        data = "data: {train: {image_folder: pics, image_size: [8, 8]}, %s}\n"
+        losses = []
+        for layers in ["", "augment: [random_flip: horizontal, random_rotation: 0.1, random_contrast: 0.4]"]:
+            self.write("run.yaml", data % layers + CNN)
+            self.passes("fit", "run.yaml")
+            losses.append((self.folder / f"runs/run/{len(losses) + 1}/history.csv").read_text())
+        self.assertNotEqual(*losses)
+        self.passes("fit", "run.yaml", "fit.threads=1")
+        self.write("run.yaml", data % "augment: [resizing: {height: 4, width: 4}]" + CNN)
+        self.assertIn("into the model", self.fails(2, "fit", "run.yaml"))
+
     def test_words_are_checked(self):
         self.write("run.yaml", "data: {train: {image_folder: pics, color_mode: gray}}\n" + CNN)
         self.assertIn("one of grayscale, rgb, rgba", self.fails(2, "fit", "run.yaml"))
         self.write("run.yaml", "data: {train: {image_folder: pics, image_sise: 8}}\n" + CNN)
         self.assertIn("did you mean image_size", self.fails(2, "fit", "run.yaml"))
+
+
+HDF5 = pathlib.Path(__file__).parents[1] / "data" / "hdf5"
+MLP = """\
+model:
+  - flatten
+  - dense: {units: 5, activation: softmax}
+fit: {loss: sparse_categorical_crossentropy, optimizer: adam, batch_size: 8, epochs: 2, memory: 128MiB}
+"""
+
+
+def npy(name, shape, values):
+    header = f"{{'descr': '{name}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.encode() + values
+
+
+class Hdf5(Case):
+    def test_data_sets_are_trained_on(self):
+        for name in ["gzip", "float64", "growing_gzip"]:
+            self.write("run.yaml", f"data: {{train: {{file: {HDF5}/latest.h5, x: {name}, y: labels}}}}\n" + MLP)
+            self.passes("fit", "run.yaml")
+        cached = list((self.folder / "runs/.cache").glob("*.rows"))
+        self.assertEqual(len(cached), 2)
+        self.passes("predict", "run.yaml", "--output", "out.npy")
+
+    def test_several_files_are_one(self):
+        for part in "ab":
+            (self.folder / f"part-{part}.h5").write_bytes((HDF5 / "v108.h5").read_bytes())
+        self.write("run.yaml", "data: {train: {hdf5: part-*.h5, x: chunks, y: labels}}\n" + MLP)
+        self.passes("fit", "run.yaml")
+        self.passes("predict", "run.yaml", "--output", "out.csv")
+        self.assertEqual(len((self.folder / "out.csv").read_text().splitlines()), 101)
+
+    def test_a_label_beyond_the_outputs_is_named(self):
+        run = f"data: {{train: {{hdf5: {HDF5}/latest.h5, x: gzip, y: labels}}}}\n" + MLP.replace("units: 5", "units: 3")
+        self.write("run.yaml", run)
+        message = self.fails(4, "fit", "run.yaml")
+        self.assertRegex(message, r'latest.h5: "labels": row \d*[3489]')
+        self.write("run.yaml", run.replace("labels}", "labels}, on_bad_row: skip, bad_rows_at_most: 0.5"))
+        self.assertIn("20 bad rows", self.passes("fit", "run.yaml").stderr)
+
+    def test_a_name_that_is_not_there(self):
+        self.write("run.yaml", f"data: {{train: {{hdf5: {HDF5}/latest.h5, x: gzipp, y: labels}}}}\n" + MLP)
+        self.assertIn('there is no array "gzipp"', self.fails(2, "fit", "run.yaml"))
+
+
+class Texts(Case):
+    MODEL = """\
+model:
+  - embedding: {input_dim: 12, output_dim: 4}
+  - global_average_pooling1d
+  - dense: {units: 2, activation: softmax}
+fit: {loss: sparse_categorical_crossentropy, optimizer: adam, batch_size: 4, epochs: 2, memory: 128MiB}
+"""
+
+    def test_folders_and_what_the_model_has_learned(self):
+        for i in range(8):
+            self.write(f"reviews/neg/{i}.txt", f"a bad film, really bad {i}")
+            self.write(f"reviews/pos/{i}.txt", f"a good film, really good {i}")
+        self.write("run.yaml", "data: {train: {text_folder: reviews, sequence_length: 5, max_tokens: 12}}\n" + self.MODEL)
+        self.passes("fit", "run.yaml")
+        model = "runs/run/1/last.keras"
+        self.passes("predict", "run.yaml", "--output", "all.csv")
+        self.write("one.txt", "a good film, really good 3\n")
+        self.write("raw.yaml", f"data: {{train: {{text: one.txt, sequence_length: 5}}}}\nmodel: {model}\nfit: {{batch_size: 8}}\n")
+        self.passes("predict", "raw.yaml", "--output", "one.csv")
+        every = (self.folder / "all.csv").read_text().splitlines()
+        self.assertEqual((self.folder / "one.csv").read_text().splitlines()[1], every[12])
+
+    def test_lines_with_labels(self):
+        self.write("t.txt", "good film\nbad film\n" * 6)
+        self.write("l.txt", "pos\nneg\n" * 6)
+        self.write("run.yaml", "data: {train: {text: t.txt, labels: l.txt, sequence_length: 3}}\n" + self.MODEL)
+        self.passes("fit", "run.yaml")
+        self.write("l.txt", "pos\nneg\n" * 5)
+        self.assertIn("the same number of rows", self.fails(2, "fit", "run.yaml"))
+
+
+class SeveralFiles(Case):
+    def test_npy_files_follow_one_another(self):
+        for part in range(3):
+            self.write(f"x-{part}.npy", npy("<f4", (4, 2), struct.pack("<8f", *range(8))))
+            self.write(f"y-{part}.npy.gz", gzip.compress(npy("<i8", (4,), struct.pack("<4q", 0, 1, 2, 3))))
+        self.write("run.yaml", 'data: {train: {x: "x-*.npy", y: "y-*.npy.gz"}}\n' + MLP)
+        self.passes("fit", "run.yaml")
+        self.passes("predict", "run.yaml", "--output", "out.csv")
+        self.assertEqual(len((self.folder / "out.csv").read_text().splitlines()), 13)
+        (self.folder / "y-2.npy.gz").unlink()
+        self.assertIn("belong together", self.fails(2, "fit", "run.yaml"))
 
 
 if __name__ == "__main__":

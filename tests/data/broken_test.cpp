@@ -8,6 +8,7 @@
 
 #include "snug/base/memory.h"
 #include "snug/data/csv.h"
+#include "snug/data/hdf5.h"
 #include "snug/data/idx.h"
 #include "snug/data/image_scaler.h"
 #include "snug/data/npy.h"
@@ -79,6 +80,10 @@ void read_file(const Case& broken) {
   } else if (reader == "npy") {
     const DType dtype = broken.reader.size() > 1 ? DType::int32 : DType::float32;
     read_all(*data::npy(path), dtype);
+  } else if (reader == "hdf5") {
+    data::Hdf5Options options{.file = path, .x = {broken.reader[1]}};
+    if (broken.reader.size() > 2) options.y = {broken.reader[2]};
+    read_all(*data::hdf5(options), DType::float32);
   } else if (reader == "image") {
     read_image(path);
   } else {

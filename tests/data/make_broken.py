@@ -187,6 +187,31 @@ def image_cases():
     add("no_tables.jpg", "image", jpeg(jpeg_frame(0xC0, 16, 16), jpeg_scan(), b"\0" * 40), "it is damaged in row 0 of 16", "table")
 
 
+def hdf5_cases():
+    """Changes of one small file that h5py wrote (make_hdf5.py)."""
+    good = (FOLDER.parent / "hdf5" / "small.h5").read_bytes()
+    chunk = good.find(b"\x78\x5e") if b"\x78\x5e" in good else good.find(b"\x78\x9c")
+
+    def changed(at, new):
+        return good[:at] + new + good[at + len(new) :]
+
+    add("empty.h5", "hdf5 x", b"", "it is no HDF5 file")
+    add("text.h5", "hdf5 x", "hello, world, this is a text and no file of arrays", "it is no HDF5 file")
+    add("magic_only.h5", "hdf5 x", good[:8], "it is no HDF5 file")
+    add("superblock_9.h5", "hdf5 x", changed(8, b"\x09"), "superblock 9")
+    add("short_addresses.h5", "hdf5 x", changed(13, b"\x04"), "8-byte addresses")
+    add("cut.h5", "hdf5 x", good[:-100], "it is cut off", f"{len(good) - 100} bytes are there of {len(good)}")
+    add("no_root.h5", "hdf5 x", changed(64, b"\xff" * 8), "outside the file")
+    add("no_tree.h5", "hdf5 x", good.replace(b"TREE", b"TREX"), "should begin with TREE")
+    add("no_names.h5", "hdf5 x", good.replace(b"HEAP", b"HEAX"), "should begin with HEAP")
+    add("damaged_chunk.h5", "hdf5 x", changed(chunk + 6, b"\xff\xff\xff"), "the chunk at byte", "damaged")
+    add("chunk_checksum.h5", "hdf5 x", changed(good.find(b"SNOD") and chunk + 1, bytes([good[chunk + 1] ^ 1])), "wrong checksum")
+    add("no_such_array.h5", "hdf5 gone", good, 'there is no array "gone"', "x float32[16, 8]")
+    add("strings.h5", "hdf5 texts", good, "holds no numbers", "float32")
+    add("nan.h5", "hdf5 nan", good, "row 1 is nan", "a finite number")
+    add("other_rows.h5", "hdf5 x y", good, "the same number of rows", "has 16", "has 15")
+
+
 def main():
     FOLDER.mkdir(exist_ok=True)
     for old in FOLDER.iterdir():
@@ -195,6 +220,7 @@ def main():
     npy_cases()
     idx_cases()
     image_cases()
+    hdf5_cases()
     lines = ["\t".join(case) for case in CASES]
     (FOLDER / "index.tsv").write_text("\n".join(lines) + "\n")
     print(len(CASES), "files")

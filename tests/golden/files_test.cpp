@@ -85,9 +85,9 @@ std::vector<std::string> tree_of(const Path& path) {
   if (path.extension() == ".keras") {
     ZipReader archive(*file);
     const std::unique_ptr<File> weights = archive.open("model.weights.h5");
-    describe(read_hdf5(*weights, "test"), "", lines);
+    describe(read_weights(*weights, "test"), "", lines);
   } else {
-    describe(read_hdf5(*file, "test"), "", lines);
+    describe(read_weights(*file, "test"), "", lines);
   }
   return lines;
 }

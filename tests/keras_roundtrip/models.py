@@ -127,6 +127,17 @@ MODELS = {
     "conv_global_max": lambda: sequential(keras.Input((8, 8, 3)), L.Conv2D(4, 3), L.ReLU(6.0),
                                           L.GlobalMaxPooling2D(keepdims=True), L.Flatten(), L.Dense(3, "softmax"),
                                           optimizer="sgd", loss=losses.SparseCategoricalCrossentropy()),
+    "image_sizes": lambda: sequential(keras.Input((8, 9, 3)), L.Resizing(7, 6), L.CenterCrop(5, 4),
+                                      L.Resizing(6, 6, interpolation="nearest", crop_to_aspect_ratio=True),
+                                      L.RandomRotation(0.0), L.RandomZoom(0.0), L.RandomTranslation(0.0, 0.0),
+                                      L.RandomContrast(0.0, value_range=(-9, 9)),
+                                      L.RandomBrightness(0.0, value_range=(-9, 9)), L.Flatten(), L.Dense(3),
+                                      optimizer="adam", loss="mse"),
+    "augmentation": lambda: sequential(keras.Input((8, 9, 3)), L.RandomFlip("horizontal", seed=3), L.RandomRotation(0.1),
+                                       L.RandomZoom((-0.2, 0.1), 0.1, fill_mode="wrap"),
+                                       L.RandomTranslation(0.1, (0.0, 0.2), fill_mode="constant", fill_value=0.5),
+                                       L.RandomContrast(0.3), L.RandomBrightness(0.2), L.Flatten(), L.Dense(3),
+                                       optimizer="adam", loss="mse"),
     "steps": lambda: steps(L.Conv1D(4, 3, padding="causal"), L.MaxPooling1D(), L.ZeroPadding1D(1), L.Cropping1D(1),
                            L.UpSampling1D(2), L.AveragePooling1D(2), L.SpatialDropout1D(0.0)),
     "steps_mean": lambda: sequential(keras.Input((8, 4)), L.Conv1D(4, 3), L.GlobalAveragePooling1D(), L.Dense(2),
@@ -167,7 +178,7 @@ MODELS = {
 }
 
 # Random numbers differ: only loading and saving is compared.
-NO_STEPS = {"dropout", "not_compiled"}
+NO_STEPS = {"dropout", "augmentation", "not_compiled"}
 
 
 def random_graph(generator):

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "snug/base/error.h"
-#include "snug/interop/hdf5.h"
+#include "snug/data/hdf5_tree.h"
 
 namespace snug {
 
@@ -32,35 +32,6 @@ std::string Hdf5Group::text(const std::string& attribute) const {
 
 std::string Hdf5Dataset::text() const {
   return fmt::format("{}[{}]", dtype, fmt::join(shape, ", "));
-}
-
-Hdf5Group with_modern_names(Hdf5Group group) {
-  Hdf5Group modern;
-  modern.attributes = std::move(group.attributes);
-  modern.datasets = std::move(group.datasets);
-  for (auto& [name, inner] : group.groups) {
-    std::string path = name == "_layer_checkpoint_dependencies" ? "layers" : name;
-    const size_t slash = path.find('\\');
-    Hdf5Group put = std::move(inner);
-    if (slash != std::string::npos) {
-      Hdf5Group rest;
-      rest.groups.emplace(path.substr(slash + 1), std::move(put));
-      put = std::move(rest);
-      path = path.substr(0, slash);
-      if (path == "_layer_checkpoint_dependencies") path = "layers";
-    }
-    merge_groups(modern.groups[path], with_modern_names(std::move(put)), path);
-  }
-  return modern;
-}
-
-void merge_groups(Hdf5Group& into, Hdf5Group from, const std::string& where) {
-  into.attributes.merge(from.attributes);
-  for (auto& [name, dataset] : from.datasets) {
-    if (!into.datasets.emplace(name, std::move(dataset)).second)
-      throw CorruptFile("{}: \"{}\" is there twice", where, name);
-  }
-  for (auto& [name, group] : from.groups) merge_groups(into.groups[name], std::move(group), where);
 }
 
 }  // namespace snug

@@ -1,0 +1,35 @@
+// Rows in data sets of HDF5 files (.h5, .hdf5, MATLAB 7.3), read slice by slice.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "snug/base/file.h"
+#include "snug/data/row_file.h"
+#include "snug/data/source.h"
+
+namespace snug::data {
+
+struct Hdf5Options {
+  Path file;
+  // Paths of arrays, "group/features"; empty: those at the root that are called x, features, data
+  // or images, and y, labels or targets.
+  std::vector<std::string> x, y;
+  std::string sample_weight;
+  // A folder for arrays in packed chunks: they are unpacked once, so that rows can be read in any
+  // order at the speed of the disk. Empty, or without room: chunks are unpacked as they are needed,
+  // again and again where rows are shuffled.
+  Path cache;
+  int64_t chunk_cache_bytes = int64_t{8} << 20;  // At least the chunks of one row.
+  size_t buffer_bytes = kRowBufferBytes;         // For elements that have to be cast or turned.
+  FileSystem* files = nullptr;
+};
+
+// The first axis counts the rows. Whole numbers, float16, float32, float64 of either byte order,
+// and bool. Arrays in one piece and plain chunks are read where they stand. Throws DataError for a
+// file that is damaged or cut off; Error, which lists the arrays there are, for a name that is not
+// there, for texts and for filters that are not known (gzip, shuffle and fletcher32 are);
+// FileError.
+SourcePtr hdf5(const Hdf5Options& options);
+
+}  // namespace snug::data
