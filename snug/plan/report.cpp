@@ -6,6 +6,7 @@
 
 #include "snug/base/bytes.h"
 #include "snug/plan/plan.h"
+#include "snug/plan/transfers.h"
 
 namespace snug {
 namespace {
@@ -122,7 +123,15 @@ class Reporter {
     return line("total", plan_.total_bytes(), "") + line("persistent", plan_.persistent_bytes, "") +
            line("arena", plan_.arena_bytes, fmt::format("  ({:.2f} % of the lower bound)", share)) +
            line("lower bound", plan_.max_live_bytes, "  (most bytes alive at one moment)") +
-           time_line() + steps_line();
+           spill_line() + time_line() + steps_line();
+  }
+
+  std::string spill_line() const {
+    if (plan_.transfers.empty()) return {};
+    const SpilledBytes bytes = spilled_bytes(problem_, plan_);
+    return fmt::format("{:<12}{:>10} written and {} read a step, in a file of {}\n", "spill",
+                       bytes_text(bytes.written), bytes_text(bytes.read),
+                       bytes_text(plan_.file_bytes));
   }
 
   std::string time_line() const {
