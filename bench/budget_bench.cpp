@@ -9,6 +9,8 @@
 #include "bench/workloads/workloads.h"
 #include "snug/base/bytes.h"
 #include "snug/base/threads.h"
+#include "snug/exec/spill_file.h"
+#include "snug/plan/transfers.h"
 #include "snug/tensor/arena.h"
 #include "snug/train/fit.h"
 
@@ -39,8 +41,7 @@ class Trial {
     runner_ = std::make_unique<Runner>(
         training_step(model_.network(), model_.compiled(),
                       target_types(*data_.source, model_.network(), false)),
-        std::vector{workload.batch},
-        RunnerOptions{.target = {.threads = threads}, .budget_bytes = budget_bytes});
+        std::vector{workload.batch}, options_of(threads, budget_bytes));
     planning_seconds_ = seconds_since(start_);
   }
 
@@ -60,7 +61,10 @@ class Trial {
     allocate(state, 1);
     Arena arena(runner_->arena_bytes());
     arena.touch();
-    runner_->bind(arena.data());
+    std::optional<SpillFile> spill;
+    if (runner_->file_bytes() > 0)
+      spill.emplace(real_files(), runner_->spill_options().folder, runner_->file_bytes());
+    runner_->bind(arena.data(), spill ? &spill->queue() : nullptr);
     std::vector<double> times;
     const auto begin = Clock::now();
     for (uint64_t pass = 0; times.size() < 3 || seconds_since(begin) < seconds; ++pass) {
@@ -76,7 +80,15 @@ class Trial {
     return times[times.size() / 2];
   }
 
+  SpilledBytes spilled() const { return spilled_bytes(runner_->programs()[0]->problem(), plan()); }
+
  private:
+  static RunnerOptions options_of(int threads, int64_t budget_bytes) {
+    RunnerOptions options{.target = {.threads = threads}, .budget_bytes = budget_bytes};
+    if (std::getenv("SNUG_NO_SPILL") == nullptr) options.spill = spill_limits(options.spill_file);
+    return options;
+  }
+
   WorkloadData data_;
   Model model_;
   Clock::time_point start_;
@@ -97,12 +109,12 @@ void run(const Workload& workload, const Settings& settings) {
     const double ns = tight.measure(settings.seconds);
     std::printf(
         "  %-8s arena %10s (%.3f)  planned in %5.2f s  predicted %8.2f ms x%.3f  measured %8.2f ms "
-        "x%.3f  parts of %lld rows, %lld nodes again\n",
+        "x%.3f  parts of %lld rows, %lld nodes again, %s to the disk\n",
         what, bytes_text(plan.arena_bytes).c_str(),
         static_cast<double>(plan.arena_bytes) / static_cast<double>(arena),
         tight.planning_seconds(), plan.step_ns / 1e6, plan.step_ns / plan.fastest_ns, ns / 1e6,
         ns / free_ns, static_cast<long long>(tight.part_rows()),
-        static_cast<long long>(tight.again()));
+        static_cast<long long>(tight.again()), bytes_text(tight.spilled().written).c_str());
   };
   int64_t least = 0;
   const auto start = Clock::now();

@@ -9,6 +9,8 @@
 #include "snug/cli/command.h"
 #include "snug/cli/versions.h"
 #include "snug/exec/calibration.h"
+#include "snug/exec/disk_speed.h"
+#include "snug/exec/spill_file.h"
 
 namespace snug::cli {
 namespace {
@@ -33,6 +35,43 @@ std::string huge_pages() {
 }
 
 using Costs = std::optional<CostModel>;
+
+// The disk that values are spilled to.
+struct SpillDisk {
+  std::string folder;
+  std::string problem;  // Why there is none.
+  std::optional<DiskSpeed> speed;
+};
+
+SpillDisk spill_disk() {
+  try {
+    const Path folder = spill_folder(real_files(), {});
+    return {folder.string(), "", stored_disk(real_files(), cache_folder(), folder)};
+  } catch (const FileError& error) {
+    return {"", error.what(), std::nullopt};
+  }
+}
+
+Json json_of(const SpillDisk& disk) {
+  Json json = {{"folder", disk.folder}};
+  if (!disk.problem.empty()) json["problem"] = disk.problem;
+  if (!disk.speed) return json;
+  json["read_gb_per_s"] = disk.speed->read;
+  json["write_gb_per_s"] = disk.speed->write;
+  return json;
+}
+
+void print_spill(const SpillDisk& disk) {
+  if (!disk.problem.empty()) {
+    fmt::print("Spill         not possible: {}\n", disk.problem);
+  } else if (!disk.speed) {
+    fmt::print("Spill         to {}; its speed is measured when a budget first binds\n",
+               disk.folder);
+  } else {
+    fmt::print("Spill         to {}: {:.3g} GB/s read, {:.3g} GB/s written\n", disk.folder,
+               disk.speed->read, disk.speed->write);
+  }
+}
 
 Json json_of(const Costs& costs) {
   if (!costs) return nullptr;
@@ -82,6 +121,7 @@ Json json_of(const AvailableMemory& memory, int64_t disk_bytes, const Costs& cos
           {"default_budget_bytes", memory.default_budget_bytes()},
           {"huge_pages", huge_pages()},
           {"disk_free_bytes", disk_bytes},
+          {"spill", json_of(spill_disk())},
           {"speed", json_of(costs)},
           {"versions", versions()}};
 }
@@ -100,6 +140,7 @@ void print_text(const AvailableMemory& memory, int64_t disk_bytes, const Costs& 
              bytes_text(memory.default_budget_bytes()));
   fmt::print("Huge pages    {}\n", huge_pages());
   fmt::print("Disk          {} free here\n", bytes_text(disk_bytes));
+  print_spill(spill_disk());
   print_speed(costs);
   for (const auto& [name, version] : versions()) fmt::print("{:<14}{}\n", name, version);
 }

@@ -44,6 +44,8 @@ Json summary_of(const Session& session, const FitPlan& plan, const RunWatch& wat
           {"budget_bytes", plan.budget_bytes},
           {"planned_bytes", plan.total_bytes()},
           {"peak_resident_bytes", peak_resident_bytes()},
+          {"spill_bytes_written_per_step", plan.spilled_bytes().written},
+          {"spill_bytes_read_per_step", plan.spilled_bytes().read},
           {"bad_rows", session.left_out},
           {"seed", session.fit.seed},
           {"versions", versions()}};

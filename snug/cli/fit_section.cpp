@@ -37,9 +37,9 @@ struct FitSettings final : Configurable {
 };
 
 // What has a form of its own.
-constexpr std::array<std::string_view, 9> kOthers = {
+constexpr std::array<std::string_view, 10> kOthers = {
     "loss",   "optimizer",    "metrics", "weighted_metrics", "callbacks",
-    "memory", "class_weight", "guard",   "checkpoint"};
+    "memory", "class_weight", "guard",   "checkpoint",       "spill"};
 
 // guard: skip, or guard: {policy: skip, most_skips: 10}.
 struct GuardSettings final : Configurable {
@@ -75,6 +75,31 @@ struct CheckpointSettings final : Configurable {
   std::string policy = "on";
   CheckpointOptions options;
 };
+
+// spill: false, spill: FOLDER, or spill: {folder: FOLDER, most: 10GiB}.
+SpillOptions read_spill(const YamlValue* value) {
+  SpillOptions options;
+  if (value == nullptr || value->is_null()) return options;
+  if (!value->is_map()) {
+    const std::string word = value->as_text();
+    options.allowed = word != "false" && word != "off";
+    if (options.allowed && word != "true" && word != "on") options.folder = word;
+    return options;
+  }
+  for (const YamlItem& item : value->items) {
+    if (item.key == "folder") {
+      options.folder = item.value.as_text();
+    } else if (item.key == "most") {
+      options.most_bytes = item.value.as_bytes();
+    } else {
+      throw PlacedError(item.where,
+                        fmt::format("spill has no \"{}\"; it has folder and most, as in "
+                                    "{{folder: /var/tmp, most: 10GiB}}",
+                                    item.key));
+    }
+  }
+  return options;
+}
 
 // The directory is the run's, and not known yet: any word stands for it.
 CheckpointOptions read_checkpoint(const YamlValue* value) {
@@ -256,6 +281,7 @@ FitOptions fit_options(const RunFile& run) {
   if (const YamlValue* memory = fit.find("memory")) options.memory = memory->as_bytes();
   options.class_weight = read_class_weight(fit.find("class_weight"));
   options.callbacks = read_callbacks(fit.find("callbacks"));
+  options.spill = read_spill(fit.find("spill"));
   options.guard = read_guard(fit.find("guard"));
   options.checkpoint = read_checkpoint(fit.find("checkpoint"));
   return options;

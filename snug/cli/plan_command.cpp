@@ -10,6 +10,7 @@
 #include "snug/plan/curve.h"
 #include "snug/plan/memory_map.h"
 #include "snug/plan/problem_file.h"
+#include "snug/plan/transfers.h"
 #include "snug/train/refusal.h"
 
 namespace snug::cli {
@@ -65,7 +66,7 @@ std::vector<CurvePoint> write_files(const FitPlan& plan, const Arguments& argume
       fmt::format("{}, batches of {} rows", arguments.run_file, plan.batch_size);
   if (!arguments.problem_file.empty()) {
     std::ostringstream text;
-    write_problem(program.problem(), text);
+    write_problem(without_transfers(program.problem()), text);
     write_text(arguments.problem_file, text.str());
   }
   if (!arguments.html_file.empty())

@@ -5,6 +5,7 @@
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
 #include "snug/exec/bound.h"
+#include "snug/exec/spill_queue.h"
 
 namespace snug {
 
@@ -24,6 +25,7 @@ void Program::bind(std::byte* arena, const std::vector<void*>& outside, SpillQue
   SNUG_CHECK(plan_.transfers.empty() || spill != nullptr, "a plan with transfers and no queue");
   arena_ = arena;
   spill_ = plan_.transfers.empty() ? nullptr : spill;
+  if (spill_ != nullptr) spill_->reserve(static_cast<int>(plan_.transfers.size()));
   outside_ = outside;
   outside_.resize(static_cast<size_t>(graph_->value_count()));  // Passes add values at the end.
   bound_.clear();

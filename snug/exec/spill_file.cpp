@@ -33,12 +33,11 @@ std::vector<Path> folders(const Path& chosen) {
 
 }  // namespace
 
-SpillFile::SpillFile(FileSystem& files, const Path& folder, int64_t bytes, int trips, bool use_ring)
+SpillFile::SpillFile(FileSystem& files, const Path& folder, int64_t bytes, bool use_ring)
     : folder_(folder), bytes_(bytes), file_(allocated(files, folder, bytes)) {
   std::unique_ptr<Ring> ring = use_ring ? open_ring(*file_) : nullptr;
   has_ring_ = ring != nullptr;
-  queue_ = has_ring_ ? make_ring_queue(std::move(ring), folder, trips)
-                     : make_thread_queue(*file_, trips);
+  queue_ = has_ring_ ? make_ring_queue(std::move(ring), folder) : make_thread_queue(*file_);
 }
 
 Path spill_folder(FileSystem& files, const Path& chosen) {

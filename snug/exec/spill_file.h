@@ -12,7 +12,7 @@ class SpillFile {
   // Takes the bytes of the disk at once. Without `use_ring`, or where the system has none, a thread
   // reads and writes. Throws FileError, which says what to do, where the folder has no room or is
   // on no disk that can be read and written past the page cache.
-  SpillFile(FileSystem& files, const Path& folder, int64_t bytes, int trips, bool use_ring = true);
+  SpillFile(FileSystem& files, const Path& folder, int64_t bytes, bool use_ring = true);
 
   SpillQueue& queue() { return *queue_; }
   bool has_ring() const { return has_ring_; }

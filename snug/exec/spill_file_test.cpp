@@ -1,7 +1,10 @@
 #include "snug/exec/spill_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 
 #include "snug/base/bytes.h"
@@ -19,7 +22,7 @@ using testing::TempDir;
 
 std::string refusal(FileSystem& files, const Path& folder, int64_t bytes) {
   try {
-    SpillFile(files, folder, bytes, 1);
+    SpillFile(files, folder, bytes);
   } catch (const FileError& error) {
     return error.what();
   }
@@ -28,7 +31,22 @@ std::string refusal(FileSystem& files, const Path& folder, int64_t bytes) {
 
 TEST(SpillFile, HasNoName) {
   const TempDir folder;
-  const SpillFile file(real_files(), folder.path(), 1_MiB, 1);
+  const SpillFile file(real_files(), folder.path(), 1_MiB);
+  EXPECT_TRUE(real_files().list(folder.path()).empty());
+}
+
+// kill -9 leaves nothing behind.
+TEST(SpillFile, IsGoneWithItsProcess) {
+  const TempDir folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto file = real_files().open(folder.path(), OpenMode::scratch);
+    file->allocate(1_MiB);
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_TRUE(real_files().list(folder.path()).empty());
 }
 

@@ -25,6 +25,8 @@ class SpillQueue {
  public:
   virtual ~SpillQueue() = default;
 
+  // Room for trips 0 to trips - 1; while nothing is under way.
+  virtual void reserve(int trips) = 0;
   virtual void start(int trip, const SpillOp& op) = 0;
   // Returns when the transfer has ended. Throws FileError when it has failed.
   virtual void wait(int trip) = 0;
@@ -35,7 +37,7 @@ class SpillQueue {
 };
 
 // By a thread of its own. The file must outlive it.
-std::unique_ptr<SpillQueue> make_thread_queue(File& file, int trips);
+std::unique_ptr<SpillQueue> make_thread_queue(File& file);
 
 // What the kernel does with requests that were put into a ring; of one file.
 class Ring {
@@ -58,6 +60,6 @@ inline constexpr int kRingDepth = 64;
 
 // Null where the system has no io_uring, or does not allow it.
 std::unique_ptr<Ring> open_ring(const File& file);
-std::unique_ptr<SpillQueue> make_ring_queue(std::unique_ptr<Ring> ring, Path path, int trips);
+std::unique_ptr<SpillQueue> make_ring_queue(std::unique_ptr<Ring> ring, Path path);
 
 }  // namespace snug

@@ -34,6 +34,7 @@ class Traffic {
   Traffic() : arena_(kValues * kBytes) {}
 
   void run(SpillQueue& queue, int rounds = 3) {
+    queue.reserve(2 * kValues);
     for (int round = 0; round < rounds; ++round) {
       for (int v = 0; v < kValues; ++v) {
         std::fill_n(words(v), kBytes / 8, word(v, round));
@@ -74,14 +75,14 @@ constexpr int kTrips = 2 * kValues;
 
 TEST(SpillQueue, ARingBringsBackWhatItTook) {
   Traffic traffic;
-  SpillFile file(real_files(), spill_folder(real_files(), {}), kFileBytes, kTrips);
+  SpillFile file(real_files(), spill_folder(real_files(), {}), kFileBytes);
   traffic.run(file.queue());
   EXPECT_EQ(traffic.wrong(), 0);
 }
 
 TEST(SpillQueue, AThreadBringsBackWhatItTook) {
   Traffic traffic;
-  SpillFile file(real_files(), spill_folder(real_files(), {}), kFileBytes, kTrips, false);
+  SpillFile file(real_files(), spill_folder(real_files(), {}), kFileBytes, false);
   EXPECT_FALSE(file.has_ring());
   traffic.run(file.queue());
   EXPECT_EQ(traffic.wrong(), 0);
@@ -95,7 +96,7 @@ TEST(SpillQueue, AThreadsFaultsAreErrorsOrNoHarm) {
       MemoryFiles memory;
       FaultyFiles files(memory);
       files.set_count_reads(true);
-      SpillFile file(files, "folder", kFileBytes, kTrips);
+      SpillFile file(files, "folder", kFileBytes);
       files.fail_call(call, fault);
       try {
         traffic.run(file.queue(), 1);
@@ -147,7 +148,7 @@ class FakeRing final : public Ring {
 
 int wrong_with(const std::function<std::optional<int>(const SpillOp&)>& fault) {
   Traffic traffic;
-  const auto queue = make_ring_queue(std::make_unique<FakeRing>(fault), "file", kTrips);
+  const auto queue = make_ring_queue(std::make_unique<FakeRing>(fault), "file");
   try {
     traffic.run(*queue, 2);
   } catch (...) {
@@ -222,7 +223,7 @@ TEST(SpillQueue, ADiskThatStallsIsWaitedFor) {
   MemoryFiles memory;
   StallingFile file(memory.open("f", OpenMode::scratch));
   Traffic traffic;
-  const auto queue = make_thread_queue(file, kTrips);
+  const auto queue = make_thread_queue(file);
   traffic.run(*queue, 1);
   EXPECT_EQ(traffic.wrong(), 0);
   EXPECT_TRUE(file.has_stalled());

@@ -15,12 +15,19 @@ constexpr int64_t kChunkBytes = 1 << 20;
 
 class RingQueue final : public SpillQueue {
  public:
-  RingQueue(std::unique_ptr<Ring> ring, Path path, int trips)
-      : ring_(std::move(ring)), path_(std::move(path)), trips_(trips), line_(trips + 1) {
+  RingQueue(std::unique_ptr<Ring> ring, Path path)
+      : ring_(std::move(ring)), path_(std::move(path)) {
     for (int tag = kRingDepth; tag-- > 0;) free_.push_back(tag);
   }
 
   ~RingQueue() override { settle(); }
+
+  void reserve(int trips) override {
+    settle();
+    trips_.resize(std::max<size_t>(trips_.size(), static_cast<size_t>(trips)));
+    line_.resize(trips_.size() + 1);
+    first_ = last_ = 0;
+  }
 
   void start(int trip, const SpillOp& op) override {
     SNUG_CHECK(trips_.at(trip).left == 0, "trip {} starts twice", trip);
@@ -112,7 +119,8 @@ class RingQueue final : public SpillQueue {
   std::unique_ptr<Ring> ring_;
   Path path_;
   std::vector<Trip> trips_;
-  std::vector<Chunk> line_;  // What is not in the ring yet, in a circle: from first_ up to last_.
+  std::vector<Chunk> line_ =
+      std::vector<Chunk>(1);  // What is not in the ring yet, in a circle: from first_ up to last_.
   size_t first_ = 0, last_ = 0;
   std::array<Chunk, kRingDepth> chunks_;  // In the ring, by tag.
   std::vector<int> free_;                 // Tags.
@@ -120,8 +128,8 @@ class RingQueue final : public SpillQueue {
 
 }  // namespace
 
-std::unique_ptr<SpillQueue> make_ring_queue(std::unique_ptr<Ring> ring, Path path, int trips) {
-  return std::make_unique<RingQueue>(std::move(ring), std::move(path), trips);
+std::unique_ptr<SpillQueue> make_ring_queue(std::unique_ptr<Ring> ring, Path path) {
+  return std::make_unique<RingQueue>(std::move(ring), std::move(path));
 }
 
 }  // namespace snug

@@ -18,7 +18,7 @@ constexpr size_t kStackBytes = 256 << 10;
 
 class ThreadQueue final : public SpillQueue {
  public:
-  ThreadQueue(File& file, int trips) : file_(file), trips_(trips), line_(trips + 1) {
+  explicit ThreadQueue(File& file) : file_(file) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -45,6 +45,14 @@ class ThreadQueue final : public SpillQueue {
     }
     started_.notify_one();
     pthread_join(thread_, nullptr);
+  }
+
+  void reserve(int trips) override {
+    settle();
+    const std::lock_guard lock(mutex_);
+    trips_.resize(std::max<size_t>(trips_.size(), static_cast<size_t>(trips)));
+    line_.resize(trips_.size() + 1);
+    first_ = last_ = 0;
   }
 
   void start(int trip, const SpillOp& op) override {
@@ -116,15 +124,15 @@ class ThreadQueue final : public SpillQueue {
   std::mutex mutex_;
   std::condition_variable started_, ended_;
   std::vector<Trip> trips_;
-  std::vector<int> line_;  // Of trips, in a circle: from first_ up to last_.
+  std::vector<int> line_ = {0};  // Of trips, in a circle: from first_ up to last_.
   size_t first_ = 0, last_ = 0;
   bool ends_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<SpillQueue> make_thread_queue(File& file, int trips) {
-  return std::make_unique<ThreadQueue>(file, trips);
+std::unique_ptr<SpillQueue> make_thread_queue(File& file) {
+  return std::make_unique<ThreadQueue>(file);
 }
 
 }  // namespace snug

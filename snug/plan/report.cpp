@@ -7,6 +7,7 @@
 #include "snug/base/bytes.h"
 #include "snug/plan/bounds.h"
 #include "snug/plan/plan.h"
+#include "snug/plan/transfers.h"
 
 namespace snug {
 namespace {
@@ -125,7 +126,15 @@ class Reporter {
            line("lower bound", plan_.max_live_bytes, "  (most bytes alive at one moment)") +
            line("least", least_bytes(UnitGraph(problem_)),
                 "  (one node and what must live beside it: no plan in any order is lower)") +
-           time_line() + steps_line();
+           spill_line() + time_line() + steps_line();
+  }
+
+  std::string spill_line() const {
+    if (plan_.transfers.empty()) return {};
+    const SpilledBytes bytes = spilled_bytes(problem_, plan_);
+    return fmt::format("{:<12}{:>10} written and {} read a step, in a file of {}\n", "spill",
+                       bytes_text(bytes.written), bytes_text(bytes.read),
+                       bytes_text(plan_.file_bytes));
   }
 
   std::string time_line() const {

@@ -2,11 +2,22 @@
 
 #include <algorithm>
 
+#include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/train/progress.h"
 
 namespace snug {
+namespace {
+
+// For the progress line: what a step moves to the disk and back.
+std::string disk_note(const FitPlan& plan) {
+  const SpilledBytes bytes = plan.spilled_bytes();
+  if (bytes.written == 0) return "";
+  return fmt::format(" - disk: {}/step", bytes_text(bytes.written + bytes.read));
+}
+
+}  // namespace
 
 FitRun::FitRun(Model& model, const SourcePtr& data, const FitOptions& options)
     : model_(model),
@@ -31,7 +42,7 @@ std::optional<int64_t> FitRun::steps_of_epoch() const {
 
 History FitRun::run(bool ends) {
   History history;
-  Progress progress(options_.verbose, options_.epochs, steps_of_epoch());
+  Progress progress(options_.verbose, options_.epochs, steps_of_epoch(), disk_note(plan_));
   begin(history);
   Logs logs;
   for (int epoch = epoch_; epoch < options_.epochs && !model_.stop_training; ++epoch) {

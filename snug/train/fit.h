@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "snug/exec/spill_file.h"
 #include "snug/tensor/arena.h"
 #include "snug/train/best_epoch.h"
 #include "snug/train/fit_checkpoints.h"
@@ -32,6 +33,7 @@ class FitRun {
  private:
   void start();
   void bind();
+  SpillQueue* open_spill_file();
   void warm_up();
   void open_checkpoints();
   FitMachine machine() const;
@@ -58,6 +60,7 @@ class FitRun {
   Budget budget_;
   FitPlan plan_;
   Arena arena_;
+  std::optional<SpillFile> spill_;  // After the arena, which its transfers move.
   std::optional<FitGuard> guard_;
   std::vector<CallbackPtr> callbacks_;
   uint64_t pass_ = 0;

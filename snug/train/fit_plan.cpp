@@ -33,6 +33,12 @@ std::string FitPlan::text() const {
   return text;
 }
 
+SpilledBytes FitPlan::spilled_bytes() const {
+  if (!training || training->programs().empty()) return {};
+  const Program& program = *training->programs()[0];
+  return snug::spilled_bytes(program.problem(), program.plan());
+}
+
 std::string FitPlan::largest_part() const {
   const std::array<std::pair<const char*, int64_t>, 6> parts = {
       {{"the weights", weight_bytes},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "snug/plan/transfers.h"
 #include "snug/train/runner.h"
 
 namespace snug {
@@ -39,6 +40,8 @@ struct FitPlan {
   // The least budget that allows it.
   int64_t needed_bytes() const { return total_bytes() + kernel_bytes; }
   bool fits() const { return needed_bytes() <= budget_bytes; }
+  // What a step writes to the spill file and reads from it; nothing where it needs none.
+  SpilledBytes spilled_bytes() const;
   // The table: bytes by kind, the peak, the largest values.
   std::string text() const;
   // The largest of them, as "the weights (12.3 MiB)".

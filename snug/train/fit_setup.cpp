@@ -178,7 +178,14 @@ class FitPlanner {
         .target = {.threads = options_.threads > 0 ? options_.threads : hardware_threads()},
         .borrow_inputs = stager.can_borrow(step),
         .budget_bytes = arena_bytes};
-    if (is_trial_) runner.costs = known_costs(runner.target.threads);
+    if (!step.updates.empty()) {
+      runner.spill_file = options_.spill;
+      runner.spill = spill_limits(runner.spill_file);
+    }
+    if (is_trial_) {
+      runner.costs = known_costs(runner.target.threads);
+      runner.costs->disk = known_disk(runner.spill_file);
+    }
     // A runner counts the variables of its own step.
     for (const auto& [variable, value] : step.variables)
       runner.budget_bytes += static_cast<int64_t>(variable->type().bytes());

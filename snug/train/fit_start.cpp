@@ -22,6 +22,20 @@ void limit_to_machine(Budget& budget) {
   budget.bytes = most;
 }
 
+void warn_of_slow_disk(const FitPlan& fit, const SpillOptions& options) {
+  constexpr double kSlow = 3;
+  const Plan& plan = fit.training->programs().at(0)->plan();
+  if (plan.step_ns <= kSlow * plan.fastest_ns) return;
+  const SpilledBytes bytes = fit.spilled_bytes();
+  const DiskSpeed disk = known_disk(options);
+  log_message(LogLevel::warning,
+              "a step will take about {:.1f} times as long as without a budget: it writes {} to "
+              "the disk of {}, which takes {:.0f} MB/s, and reads {} from it, at {:.0f} MB/s; give "
+              "more memory, or a folder on a faster disk (`spill: FOLDER`)",
+              plan.step_ns / plan.fastest_ns, bytes_text(bytes.written), options.folder.string(),
+              disk.write * 1e3, bytes_text(bytes.read), disk.read * 1e3);
+}
+
 }  // namespace
 
 void FitRun::start() {
@@ -48,8 +62,19 @@ void FitRun::bind() {
     Variables state;
     for (const auto& [variable, value] : runner->step().variables) state.push_back(variable);
     allocate(state, options_.seed);
-    runner->bind(arena_.data());
+    runner->bind(arena_.data(), runner == plan_.training.get() ? open_spill_file() : nullptr);
   }
+}
+
+// A disk that is full, or none, is found here, before the first step; one that is slow is known
+// from its calibration.
+SpillQueue* FitRun::open_spill_file() {
+  const int64_t bytes = plan_.training->file_bytes();
+  if (bytes == 0) return nullptr;
+  const SpillOptions& options = plan_.training->spill_options();
+  spill_.emplace(options.file_system(), options.folder, bytes, options.use_ring);
+  warn_of_slow_disk(plan_, options);
+  return &spill_->queue();
 }
 
 // Runs every program once without committing anything: what the process adds while it runs (pages

@@ -18,6 +18,7 @@
 #include "snug/train/compiled.h"
 #include "snug/train/fit_plan.h"
 #include "snug/train/guard_options.h"
+#include "snug/train/spill_options.h"
 
 namespace snug {
 
@@ -44,6 +45,7 @@ struct FitOptions {
   bool whole_process = false;  // `memory` bounds the whole process, as in the CLI.
   int threads = 0;             // 0: all cores.
   uint64_t seed = 0;
+  SpillOptions spill;
   GuardOptions guard;
   CheckpointOptions checkpoint;
   // Goes on from the newest checkpoint of checkpoint.directory, with the same bits as a run that

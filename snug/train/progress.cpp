@@ -61,8 +61,8 @@ std::string duration_text(double seconds) {
   return fmt::format("{}s", whole);
 }
 
-Progress::Progress(int verbose, int epochs, std::optional<int64_t> steps)
-    : verbose_(verbose), epochs_(epochs), steps_(steps) {}
+Progress::Progress(int verbose, int epochs, std::optional<int64_t> steps, std::string note)
+    : verbose_(verbose), epochs_(epochs), steps_(steps), note_(std::move(note)) {}
 
 void Progress::begin_epoch(int epoch) {
   start_ = drawn_ = Clock::now();
@@ -100,8 +100,8 @@ void Progress::draw(int64_t step, const Logs& logs, bool last) {
   const double left = a_step * static_cast<double>(std::max<int64_t>(steps - step, 0));
   const std::string time =
       last || steps == 0 ? fmt::format("{:.0f}s", elapsed) : duration_text(left);
-  line += fmt::format(" \x1b[1m{}\x1b[0m {}{} - memory: {}", time, step_time_text(a_step),
-                      logs_text(logs), bytes_text(resident_bytes()));
+  line += fmt::format(" \x1b[1m{}\x1b[0m {}{} - memory: {}{}", time, step_time_text(a_step),
+                      logs_text(logs), bytes_text(resident_bytes()), note_);
   const size_t width = line.size();
   std::string text = drawn_width_ > 0 ? std::string(drawn_width_, '\b') + "\r" : "\r";
   text += line;
@@ -114,9 +114,9 @@ void Progress::end_epoch(const Logs& logs) {
   if (verbose_ == 1) return draw(done_, logs, /*last=*/true);
   if (verbose_ != 2) return;
   const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-  write(fmt::format("{}/{} - {:.0f}s - {}{} - memory: {}\n", done_, done_, elapsed,
+  write(fmt::format("{}/{} - {:.0f}s - {}{} - memory: {}{}\n", done_, done_, elapsed,
                     step_time_text(elapsed / static_cast<double>(std::max<int64_t>(done_, 1))),
-                    logs_text(logs), bytes_text(resident_bytes())));
+                    logs_text(logs), bytes_text(resident_bytes()), note_));
 }
 
 }  // namespace snug

@@ -14,7 +14,8 @@ class Progress {
  public:
   // verbose 0: nothing; 1: a bar that is drawn again; 2: a line an epoch. `steps` of an epoch where
   // known.
-  Progress(int verbose, int epochs, std::optional<int64_t> steps);
+  // `note` ends each line.
+  Progress(int verbose, int epochs, std::optional<int64_t> steps, std::string note = "");
 
   void begin_epoch(int epoch);
   // Whether the bar is to be drawn now: at most every 50 ms. Cheap enough for every step.
@@ -30,6 +31,7 @@ class Progress {
   int verbose_;
   int epochs_;
   std::optional<int64_t> steps_;
+  std::string note_;
   int64_t done_ = 0;
   int64_t drawn_step_ = 0;
   size_t drawn_width_ = 0;

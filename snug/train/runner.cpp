@@ -5,6 +5,8 @@
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/exec/calibration.h"
+#include "snug/exec/disk_speed.h"
+#include "snug/exec/spill_file.h"
 #include "snug/plan/fuse.h"
 
 namespace snug {
@@ -14,11 +16,31 @@ CostModel known_costs(int threads) {
       .value_or(CostModel{.threads = threads});
 }
 
+DiskSpeed known_disk(const SpillOptions& spill) {
+  if (spill.speed) return *spill.speed;
+  return stored_disk(real_files(), cache_folder(), spill.folder).value_or(DiskSpeed());
+}
+
+SpillLimits spill_limits(SpillOptions& options) {
+  if (!options.allowed) return {};
+  try {
+    options.folder = spill_folder(options.file_system(), options.folder);
+  } catch (const FileError&) {
+    if (!options.folder.empty()) throw;
+    return {};
+  }
+  // Others write there, too.
+  const int64_t free_bytes = options.file_system().free_bytes(options.folder) / 10 * 9;
+  const int64_t most_bytes =
+      options.most_bytes > 0 ? std::min(options.most_bytes, free_bytes) : free_bytes;
+  return {.allowed = most_bytes > 0, .most_bytes = most_bytes};
+}
+
 Runner::Runner(StepGraph step, const std::vector<int64_t>& rows, const RunnerOptions& options)
     : step_(std::move(step)), options_(options) {
   if (options.fuse) fused_ = snug::fuse(*step_.graph, step_.results());
   for (const int64_t count : rows) {
-    PlannedStep planned = plan(count, options.budget_bytes);
+    PlannedStep planned = plan(count, options.budget_bytes, options.spill);
     cuts_.push_back(planned.cut);
     programs_.push_back(make_program(std::move(planned)));
   }
@@ -27,7 +49,9 @@ Runner::Runner(StepGraph step, const std::vector<int64_t>& rows, const RunnerOpt
 InstantiateOptions Runner::instantiate_options() const {
   InstantiateOptions options;
   options.keep_all = options_.keep_all;
+  options.partition = options_.partition;
   if (options_.costs) options.costs = *options_.costs;
+  options.spill = options_.spill;
   if (options_.borrow_inputs) {
     options.borrowed = step_.inputs;
     options.borrowed.insert(options.borrowed.end(), step_.targets.begin(), step_.targets.end());
@@ -37,19 +61,27 @@ InstantiateOptions Runner::instantiate_options() const {
 
 CostSource Runner::cost_source(int64_t budget_bytes) const {
   if (options_.costs) return {};
-  return [threads = options_.target.threads, budget_bytes] {
+  return [this, threads = options_.target.threads, budget_bytes] {
     // Measuring needs memory itself: where it would be what passes the budget, it waits for a run
     // that has more.
     constexpr int64_t kForMeasuring = 24_MiB;
-    if (budget_bytes >= kForMeasuring)
-      return calibrated_costs(real_files(), cache_folder(), threads);
-    return known_costs(threads);
+    const bool measures = budget_bytes >= kForMeasuring;
+    CostModel costs =
+        measures ? calibrated_costs(real_files(), cache_folder(), threads) : known_costs(threads);
+    const SpillOptions& spill = options_.spill_file;
+    if (!options_.spill.allowed) return costs;
+    costs.disk = measures && !spill.speed
+                     ? calibrated_disk(real_files(), cache_folder(), spill.folder)
+                     : known_disk(spill);
+    return costs;
   };
 }
 
-PlannedStep Runner::plan(int64_t rows, int64_t budget_bytes) const {
-  return plan_within(graph(), step_.results(), rows, options_.target, budget_bytes,
-                     instantiate_options(), cost_source(budget_bytes));
+PlannedStep Runner::plan(int64_t rows, int64_t budget_bytes, const SpillLimits& spill) const {
+  InstantiateOptions options = instantiate_options();
+  options.spill = spill;
+  return plan_within(graph(), step_.results(), rows, options_.target, budget_bytes, options,
+                     cost_source(budget_bytes));
 }
 
 std::vector<CurvePoint> Runner::curve(int points) const {
@@ -64,6 +96,12 @@ std::unique_ptr<Program> Runner::make_program(PlannedStep planned) const {
 size_t Runner::arena_bytes() const {
   size_t bytes = 0;
   for (const auto& program : programs_) bytes = std::max(bytes, program->arena_bytes());
+  return bytes;
+}
+
+int64_t Runner::file_bytes() const {
+  int64_t bytes = 0;
+  for (const auto& program : programs_) bytes = std::max(bytes, program->plan().file_bytes);
   return bytes;
 }
 
@@ -86,8 +124,9 @@ Program& Runner::program_for(int64_t rows) {
     if (program->rows() == rows) return *program;
   }
   if (!late_ || late_->rows() != rows) {
-    late_ = make_program(plan(rows, programs_.at(0)->plan().total_bytes()));
-    late_->bind(arena_, outside());
+    const SpillLimits spill{.allowed = spill_ != nullptr, .most_bytes = file_bytes()};
+    late_ = make_program(plan(rows, programs_.at(0)->plan().total_bytes(), spill));
+    late_->bind(arena_, outside(), spill_);
   }
   return *late_;
 }
@@ -103,11 +142,12 @@ void Runner::compile() {
   for (const auto& program : programs_) program->compile();
 }
 
-void Runner::bind(std::byte* arena) {
+void Runner::bind(std::byte* arena, SpillQueue* spill) {
   arena_ = arena;
+  spill_ = spill;
   const std::vector<void*> memory = outside();
-  for (const auto& program : programs_) program->bind(arena, memory);
-  if (late_) late_->bind(arena, memory);
+  for (const auto& program : programs_) program->bind(arena, memory, spill);
+  if (late_) late_->bind(arena, memory, spill);
 }
 
 }  // namespace snug

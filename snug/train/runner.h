@@ -8,6 +8,7 @@
 
 #include "snug/exec/program.h"
 #include "snug/plan/fit_budget.h"
+#include "snug/train/spill_options.h"
 #include "snug/train/step_graph.h"
 
 namespace snug {
@@ -16,6 +17,7 @@ struct RunnerOptions {
   Target target;
   bool fuse = true;
   bool keep_all = false;  // See InstantiateOptions.
+  PartitionOptions partition;
   // Inputs and targets come from the caller's memory where it has them just so: no slots for them
   // in the arena.
   bool borrow_inputs = false;
@@ -23,10 +25,17 @@ struct RunnerOptions {
   // The speeds that a budget's plan is weighed by; without, those of this machine, measured when a
   // budget first binds.
   std::optional<CostModel> costs;
+  SpillLimits spill;
+  SpillOptions spill_file;  // With a folder, where `spill` allows one.
 };
 
 // The speeds of this machine as far as they are known without measuring.
 CostModel known_costs(int threads);
+DiskSpeed known_disk(const SpillOptions& spill);
+
+// What of a disk a step may take: nothing where it is not allowed, or where no folder can hold such
+// a file; the folder is then chosen. Throws FileError for a folder of the user's that cannot.
+SpillLimits spill_limits(SpillOptions& options);
 
 class Runner {
  public:
@@ -36,6 +45,9 @@ class Runner {
   StepGraph& step() { return step_; }
   // The largest arena that one of its programs needs, and the bytes of all variables.
   size_t arena_bytes() const;
+  // The largest spill file; 0: none is needed.
+  int64_t file_bytes() const;
+  const SpillOptions& spill_options() const { return options_.spill_file; }
   int64_t variable_bytes() const;
   // The program for this number of rows; fails when it was not planned.
   Program& program(int64_t rows);
@@ -53,11 +65,12 @@ class Runner {
   // Compiles the kernels of all programs, which takes memory beside the arena; bind() does it where
   // it was not done.
   void compile();
-  // Binds all programs to the arena and to the variables' memory; they must have values.
-  void bind(std::byte* arena);
+  // Binds all programs to the arena and to the variables' memory; they must have values. `spill`
+  // has file_bytes(), where that is not 0.
+  void bind(std::byte* arena, SpillQueue* spill = nullptr);
 
  private:
-  PlannedStep plan(int64_t rows, int64_t budget_bytes) const;
+  PlannedStep plan(int64_t rows, int64_t budget_bytes, const SpillLimits& spill) const;
   InstantiateOptions instantiate_options() const;
   CostSource cost_source(int64_t budget_bytes) const;
   std::unique_ptr<Program> make_program(PlannedStep planned) const;
@@ -71,6 +84,7 @@ class Runner {
   std::vector<PartitionOptions> cuts_;
   std::unique_ptr<Program> late_;
   std::byte* arena_ = nullptr;
+  SpillQueue* spill_ = nullptr;
 };
 
 }  // namespace snug

@@ -94,8 +94,7 @@ Outcome run(const RandomStep& step, int64_t rows, uint64_t seed, const Way& way)
   StepMemory memory(graph, rows, 5);
   const Arena arena(program.arena_bytes());
   SpillFile file(real_files(), spill_folder(real_files(), {}),
-                 std::max<int64_t>(kPageBytes, program.plan().file_bytes),
-                 static_cast<int>(outcome.transfers), way.ring);
+                 std::max<int64_t>(kPageBytes, program.plan().file_bytes), way.ring);
   program.bind(arena.data(), memory.outside, &file.queue());
   for (int repeat = 0; repeat < 3; ++repeat) {
     for (const int input : graph.of_source(Graph::Source::input)) {

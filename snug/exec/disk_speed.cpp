@@ -1,0 +1,138 @@
+#include "snug/exec/disk_speed.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+
+#include "snug/base/bytes.h"
+#include "snug/exec/spill_file.h"
+#include "snug/tensor/arena.h"
+
+namespace snug {
+namespace {
+
+constexpr int kVersion = 1;
+constexpr int64_t kBytes = 4_MiB;
+constexpr double kMeasureNs = 100e6;  // Of one direction.
+constexpr int64_t kPage = 4096;
+
+using Clock = std::chrono::steady_clock;
+
+double ns_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+class DiskSample {
+ public:
+  DiskSample(FileSystem& files, const Path& folder) : arena_(kBytes), file_(files, folder, kBytes) {
+    arena_.touch();
+    file_.queue().reserve(1);
+  }
+
+  // Of one transfer, the first left out: it finds blocks that were never written. The mean, for a
+  // run will have slow moments too.
+  double ns(bool writes, int64_t bytes) {
+    double sum = 0;
+    int count = 0;
+    const Clock::time_point begin = Clock::now();
+    for (int i = 0; i < 2 || (i < 50 && ns_since(begin) < kMeasureNs); ++i) {
+      const Clock::time_point start = Clock::now();
+      file_.queue().start(0, {.writes = writes, .memory = arena_.data(), .bytes = bytes});
+      file_.queue().wait(0);
+      if (i == 0) continue;
+      sum += ns_since(start);
+      ++count;
+    }
+    return sum / count;
+  }
+
+ private:
+  Arena arena_;
+  SpillFile file_;
+};
+
+template <typename Speed, typename Visit>
+void visit_numbers(Speed& speed, const Visit& visit) {
+  visit("read", speed.read);
+  visit("write", speed.write);
+  visit("start_ns", speed.start_ns);
+}
+
+// A file for each disk.
+Path path_of(const Path& cache, const Path& folder) {
+  struct stat status {};
+  if (cache.empty() || ::stat(folder.c_str(), &status) != 0) return {};
+  return cache / fmt::format("disk-{:x}.txt", static_cast<uint64_t>(status.st_dev));
+}
+
+}  // namespace
+
+DiskSpeed measure_disk(FileSystem& files, const Path& folder) {
+  DiskSample sample(files, folder);
+  DiskSpeed speed;
+  const double write_ns = sample.ns(true, kBytes), read_ns = sample.ns(false, kBytes);
+  speed.start_ns = std::min({sample.ns(false, kPage), write_ns / 2, read_ns / 2});
+  speed.write = static_cast<double>(kBytes) / (write_ns - speed.start_ns);
+  speed.read = static_cast<double>(kBytes) / (read_ns - speed.start_ns);
+  return speed;
+}
+
+std::string text_of(const DiskSpeed& speed) {
+  std::string text = fmt::format("version: {}\n", kVersion);
+  visit_numbers(speed, [&](const char* name, double number) {
+    text += fmt::format("{}: {}\n", name, number);
+  });
+  return text;
+}
+
+std::optional<DiskSpeed> disk_in(const std::string& text) {
+  std::map<std::string, std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos) lines[line.substr(0, colon)] = line.substr(colon + 2);
+  }
+  if (lines["version"] != std::to_string(kVersion)) return {};
+  DiskSpeed speed;
+  bool whole = true;
+  visit_numbers(speed, [&](const char* name, double& number) {
+    number = std::atof(lines[name].c_str());
+    whole = whole && std::isfinite(number) && number > 0;
+  });
+  return whole ? std::optional(speed) : std::nullopt;
+}
+
+std::optional<DiskSpeed> stored_disk(FileSystem& files, const Path& cache, const Path& folder) {
+  constexpr int64_t kMostBytes = 64 << 10;
+  try {
+    const Path path = path_of(cache, folder);
+    const std::optional<int64_t> size = path.empty() ? std::nullopt : files.size(path);
+    if (!size || *size > kMostBytes) return {};
+    std::string text(static_cast<size_t>(*size), '\0');
+    files.open(path, OpenMode::read)->read_exactly_at(std::as_writable_bytes(std::span(text)), 0);
+    return disk_in(text);
+  } catch (const FileError&) {
+    return {};
+  }
+}
+
+DiskSpeed calibrated_disk(FileSystem& files, const Path& cache, const Path& folder) {
+  if (const auto stored = stored_disk(files, cache, folder)) return *stored;
+  const std::string text = text_of(measure_disk(files, folder));
+  try {
+    const Path path = path_of(cache, folder);
+    if (!path.empty()) {
+      files.create_directories(path.parent_path());
+      write_atomically(files, path,
+                       [&](File& file) { file.append(std::as_bytes(std::span(text))); });
+    }
+  } catch (const FileError&) {
+    // Not worth a run: it is measured again next time.
+  }
+  // As it will be read back, so that this plan is the one of every later run.
+  return disk_in(text).value_or(DiskSpeed());
+}
+
+}  // namespace snug
