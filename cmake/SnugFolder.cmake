@@ -40,6 +40,7 @@ function(snug_test name)
   snug_precompile(${name} snug_test_headers)
   add_test(NAME ${name} COMMAND ${name})
   set_property(TEST ${name} PROPERTY PROCESSORS 2)
+  set_property(GLOBAL APPEND PROPERTY SNUG_TEST_PROGRAMS ${name})
 endfunction()
 
 # g++ 12 sees overlaps and overflows in std::string that are not there.
@@ -95,4 +96,5 @@ snug_headers_target(snug_headers)
 if(SNUG_TESTS)
   snug_headers_target(snug_test_headers <gtest/gtest.h>)
   target_link_libraries(snug_test_headers PRIVATE GTest::gtest)
+  target_compile_options(snug_test_headers PRIVATE ${SNUG_LITTLE_OPTIMISATION})
 endif()

@@ -12,7 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
 
-constexpr int64_t kTile = 32;
+// A tile has whole lines of the cache and no more than its ways hold where strides are powers of two.
+constexpr int64_t kTile = 16;
 
 #if HWY_TARGET == HWY_SCALAR
 constexpr int64_t kSquare = 1;
@@ -51,8 +52,8 @@ void turn_tile(const float* x, int64_t x_stride, float* y, int64_t y_stride, int
 
 void turn_plane(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t rows,
                 int64_t columns) {
-  for (int64_t r = 0; r < rows; r += kTile) {
-    for (int64_t c = 0; c < columns; c += kTile) {
+  for (int64_t c = 0; c < columns; c += kTile) {
+    for (int64_t r = 0; r < rows; r += kTile) {
       turn_tile(x + r * x_stride + c, x_stride, y + c * y_stride + r, y_stride,
                 std::min(kTile, rows - r), std::min(kTile, columns - c));
     }

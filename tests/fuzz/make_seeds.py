@@ -82,9 +82,9 @@ def one_layer():
     return {"module": "keras", "class_name": "Sequential", "config": {"name": "s", "layers": [entry, dense]}}
 
 
-RUN = """data: {{train: {{x: x.npy, y: y.npy}}}}
-model: [{{dense: 2}}]
-fit: {{loss: mse, optimizer: {optimizer}, epochs: 1, batch_size: 2, shuffle: false, callbacks: [{{backup_and_restore: {{}}}}]}}
+RUN = """data: {train: {x: x.npy, y: y.npy}}
+model: [{dense: 2}, batch_normalization, {dense: 1}]
+fit: {loss: mse, optimizer: adam, epochs: 2, batch_size: 2, verbose: 0, checkpoint: {every_steps: 2, every_seconds: 0}}
 """
 
 RUNS = {
@@ -97,6 +97,23 @@ RUNS = {
 }
 
 
+def npy(shape, values):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values)
+
+
+def checkpoints(snug):
+    """What a small run saves; `snug` is the program."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder)
+        (path / "x.npy").write_bytes(npy((4, 3), [0.1 * i for i in range(12)]))
+        (path / "y.npy").write_bytes(npy((4,), [0.0, 1.0, 0.0, 1.0]))
+        (path / "run.yaml").write_text(RUN)
+        subprocess.run([snug, "fit", "run.yaml"], cwd=path, check=True, capture_output=True)
+        for number, found in enumerate(sorted(path.rglob("*.ckpt"))):
+            add("checkpoint", f"run_{number}.ckpt", found.read_bytes())
+
+
 def run_files():
     for name, text in RUNS.items():
         add("run_file", name, text)
@@ -106,3 +123,5 @@ if __name__ == "__main__":
     records()
     configs()
     run_files()
+    if len(sys.argv) > 1:
+        checkpoints(pathlib.Path(sys.argv[1]).resolve())
