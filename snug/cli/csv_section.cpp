@@ -13,9 +13,9 @@
 namespace snug::cli {
 namespace {
 
-constexpr std::array<std::string_view, 10> kKeys = {
-    "train",   "validation", "label",      "sample_weight",    "header",
-    "columns", "delimiter",  "on_bad_row", "bad_rows_at_most", "split"};
+constexpr std::array<std::string_view, 11> kKeys = {
+    "train",      "validation",       "label", "sample_weight", "header", "columns", "delimiter",
+    "on_bad_row", "bad_rows_at_most", "split", "timeseries"};
 constexpr std::array<std::string_view, 3> kColumnKeys = {"use", "missing", "buckets"};
 constexpr std::string_view kColumnForms =
     "a word (standardise, min_max, log, as_is, one_hot, index, hash, drop) or a map such as {use: "
@@ -201,7 +201,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
   options.files = files_of(run, train);
   const data::CsvData rows = open_table(train, options);
   report(train, rows, /*with_columns=*/!fitted);
-  RunData opened{.train = rows.source,
+  RunData opened{.train = as_timeseries(data, rows.source),
                  .columns = fitted ? *fitted : rows.columns,
                  .bad_rows = options.bad_rows,
                  .left_out = rows.bad_rows};
@@ -212,7 +212,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
   options.like = &*opened.columns;
   const data::CsvData other = open_table(*validation, options);
   report(*validation, other, /*with_columns=*/false);
-  opened.validation = other.source;
+  opened.validation = as_timeseries(data, other.source);
   opened.left_out += other.bad_rows;
   return opened;
 }
