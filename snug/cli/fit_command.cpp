@@ -113,7 +113,7 @@ int fit_command(const Arguments& arguments) {
     return options;
   };
   session.fit.resume = arguments.resume;
-  session.fit.checkpoint = {};
+  // A new run has no directory before its plan is accepted; that it saves is planned with.
   if (arguments.resume) session.fit.checkpoint = place(directory_of(arguments, session));
   const std::unique_ptr<FitRun> fit = make_fit(session);
   const FitPlan& plan = fit->plan();
@@ -121,7 +121,9 @@ int fit_command(const Arguments& arguments) {
   const RunDirectory directory = directory_of(arguments, session);
   if (!arguments.resume) fit->set_checkpoint(place(directory));
   models->save_to(directory.path());
-  directory.write("run.yaml", resolved_text(session.run, session.fit, plan.budget_bytes));
+  const std::string resolved = resolved_text(session.run, session.fit, plan.budget_bytes);
+  fit->set_description(resolved);
+  directory.write("run.yaml", resolved);
   directory.write("report.txt", plan.text());
   if (!arguments.json) {
     fmt::print("Plan:   {} of the budget of {}, by kind and by value in {}/report.txt\n",

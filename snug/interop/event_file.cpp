@@ -160,21 +160,17 @@ std::string model_event(double wall_time, std::string_view json) {
   return summary_event(wall_time, 0, "keras", metadata("graph_keras_model", 0, "1"), tensor);
 }
 
-EventFile::EventFile(const Path& folder, FileSystem& files) {
+GrowingFile new_event_file(const Path& folder, FileSystem& files) {
   static std::atomic<int> count = 0;  // Two files of one process and second differ in this.
   files.create_directories(folder);
   const double now = wall_time();
-  file_ =
-      files.open(folder / fmt::format("events.out.tfevents.{}.{}.{}.{}.v2",
-                                      static_cast<int64_t>(now), host_name(), ::getpid(), count++),
-                 OpenMode::append);
-  add(version_event(now));
-  flush();
-}
-
-void EventFile::flush() {
-  file_->append(std::as_bytes(std::span(pending_)));
-  pending_.clear();
+  GrowingFile file(files,
+                   folder / fmt::format("events.out.tfevents.{}.{}.{}.{}.v2",
+                                        static_cast<int64_t>(now), host_name(), ::getpid(),
+                                        count++),
+                   OpenMode::append);
+  file.add(tf_record(version_event(now)));
+  return file;
 }
 
 double wall_time() {

@@ -49,6 +49,7 @@ History FitRun::run(bool ends) {
     }
     if (was_interrupted_) return history;
     if (validates_after(epoch)) validate_epoch(logs);
+    if (checkpoints_) checkpoints_->take_back();
     for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch, logs);
     // After the callbacks, as in Keras: the line shows what they added.
     progress.end_epoch(logs);

@@ -6,6 +6,7 @@
 #include "snug/interop/keras_file.h"
 #include "snug/train/callback_definitions.h"
 #include "snug/train/model.h"
+#include "snug/train/run_log.h"
 
 namespace snug {
 namespace {
@@ -35,12 +36,16 @@ class TensorBoardDefinition final : public CallbackDefinition {
           "TensorBoard: histogram_freq is {} and update_freq {}; give 0 or more epochs and 1 "
           "or more batches",
           options_.histogram_freq, options_.update_freq.value_or(1));
-    train_ = std::make_unique<EventFile>(Path(log_dir_) / "train", files_);
-    validation_.reset();
+    // A run that is resumed goes on with its files: see state().
+    if (params().resumed) return;
+    train_.open(new_event_file(Path(log_dir_) / "train", files_));
+    // Now, for a disk that fails may end a run before its first step, not after.
+    if (params().validates)
+      validation_.open(new_event_file(Path(log_dir_) / "validation", files_));
     batches_ = epoch_batches_ = 0;
-    if (!options_.write_graph) return;
-    train_->add(model_event(wall_time(), model_json(model().network())));
-    train_->flush();
+    if (options_.write_graph)
+      train_.add(tf_record(model_event(wall_time(), model_json(model().network()))));
+    train_.write();
   }
 
   void on_epoch_begin(int) override {
@@ -52,8 +57,8 @@ class TensorBoardDefinition final : public CallbackDefinition {
     ++batches_;
     ++epoch_batches_;
     if (!options_.update_freq || batches_ % *options_.update_freq != 0) return;
-    for (const auto& [name, value] : logs) add(*train_, batches_, "batch_" + name, value);
-    train_->flush();
+    for (const auto& [name, value] : logs) add(train_, batches_, "batch_" + name, value);
+    train_.write();
   }
 
   void on_epoch_end(int epoch, Logs& logs) override {
@@ -61,61 +66,67 @@ class TensorBoardDefinition final : public CallbackDefinition {
       if (name.starts_with(kValidation))
         add_validation(epoch, name.substr(kValidation.size()), value);
       else if (name != "learning_rate")
-        add(*train_, epoch, "epoch_" + name, value);
+        add(train_, epoch, "epoch_" + name, value);
     }
     add_run(epoch);
     if (options_.histogram_freq > 0 && epoch % options_.histogram_freq == 0) add_weights(epoch);
-    train_->flush();
-    if (validation_) validation_->flush();
+    train_.write();
+    if (validation_.is_open()) validation_.write();
+  }
+
+  void state(StateVisitor& visitor) override {
+    train_.state("train", visitor);
+    validation_.state("validation", visitor);
+    visitor.visit("batches", batches_);
+    visitor.visit("epoch_batches", epoch_batches_);
   }
 
   void on_train_end(const Logs&) override {
-    train_.reset();
-    validation_.reset();
+    train_.close();
+    validation_.close();
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  static void add(EventFile& file, int64_t step, const std::string& tag, double value) {
-    file.add(scalar_event(wall_time(), step, tag, static_cast<float>(value)));
+  static void add(RunLog& file, int64_t step, const std::string& tag, double value) {
+    file.add(tf_record(scalar_event(wall_time(), step, tag, static_cast<float>(value))));
   }
 
   void add_validation(int epoch, const std::string& name, double value) {
-    if (!validation_)
-      validation_ = std::make_unique<EventFile>(Path(log_dir_) / "validation", files_);
-    add(*validation_, model().compiled().iterations(), "evaluation_" + name + "_vs_iterations",
+    if (!validation_.is_open()) return;  // Another callback's own.
+    add(validation_, model().compiled().iterations(), "evaluation_" + name + "_vs_iterations",
         value);
-    add(*validation_, epoch, "epoch_" + name, value);
+    add(validation_, epoch, "epoch_" + name, value);
   }
 
   // What Keras does not measure: the time of a step and the memory of the process.
   void add_run(int epoch) {
-    add(*train_, epoch, "epoch_learning_rate",
+    add(train_, epoch, "epoch_learning_rate",
         model().compiled().optimizer_state().learning_rate());
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     if (epoch_batches_ > 0) {
       const auto steps = static_cast<double>(epoch_batches_);
-      add(*train_, epoch, "epoch_step_seconds", seconds / steps);
+      add(train_, epoch, "epoch_step_seconds", seconds / steps);
       if (options_.write_steps_per_second)
-        add(*train_, epoch, "epoch_steps_per_second", steps / seconds);
+        add(train_, epoch, "epoch_steps_per_second", steps / seconds);
     }
-    add(*train_, epoch, "epoch_resident_bytes", static_cast<double>(resident_bytes()));
+    add(train_, epoch, "epoch_resident_bytes", static_cast<double>(resident_bytes()));
   }
 
   void add_weights(int epoch) {
     for (const VariablePtr& weight : model().weights()) {
       if (weight->type().dtype != DType::float32) continue;
-      train_->add(histogram_event(wall_time(), epoch, weight->path() + "/histogram",
-                                  weight->tensor().as<float>()));
-      train_->flush();
+      train_.add(tf_record(histogram_event(wall_time(), epoch, weight->path() + "/histogram",
+                                           weight->tensor().as<float>())));
+      train_.write();
     }
   }
 
   std::string log_dir_;
   TensorBoardOptions options_;
   FileSystem& files_;
-  std::unique_ptr<EventFile> train_, validation_;
+  RunLog train_{"TensorBoard", files_}, validation_{"TensorBoard", files_};
   int64_t batches_ = 0, epoch_batches_ = 0;
   Clock::time_point start_ = Clock::now();
 };
