@@ -132,21 +132,23 @@ SaveCost save_cost(const Workload& workload, const Settings& settings) {
   model.compile(workload.compile);
   const FitRun* watched = nullptr;
   const auto watch = std::make_shared<SaveWatch>(watched);
-  FitRun fit(model, data.source,
-             {.batch_size = workload.batch,
-              .epochs = 2 * settings.rounds,
-              .shuffle = false,
-              .callbacks = {watch},
-              .verbose = 0,
-              .threads = settings.threads,
-              .checkpoint = {.directory = folder, .every_seconds = 0, .every_steps = 4, .keep = 1}});
+  FitRun fit(
+      model, data.source,
+      {.batch_size = workload.batch,
+       .epochs = 2 * settings.rounds,
+       .shuffle = false,
+       .callbacks = {watch},
+       .verbose = 0,
+       .threads = settings.threads,
+       .checkpoint = {.directory = folder, .every_seconds = 0, .every_steps = 4, .keep = 1}});
   watched = &fit;
   fit.run();
   std::filesystem::remove_all(folder);
   std::vector<CheckpointVariable> variables;
   Variables state = model.weights();
   for (const VariablePtr& slot : model.compiled().slots()) state.push_back(slot);
-  for (const VariablePtr& variable : state) variables.push_back({variable->path(), variable->tensor()});
+  for (const VariablePtr& variable : state)
+    variables.push_back({variable->path(), variable->tensor()});
   StateCopy copy;
   copy.reserve(variables);
   std::vector<double> copies;

@@ -58,7 +58,10 @@ TEST(BesideThread, WaitsForItsJobWhenItGoes) {
   }
   EXPECT_TRUE(done);
   const BesideThread unused;
-  { BesideThread fails; fails.start([] { throw 7; }); }
+  {
+    BesideThread fails;
+    fails.start([] { throw 7; });
+  }
 }
 
 }  // namespace

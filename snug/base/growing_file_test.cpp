@@ -54,7 +54,8 @@ TEST(GrowingFile, HasWholeRecordsWhateverFails) {
 TEST(GrowingFile, CutsOffWhatWasTorn) {
   class TornDisk final : public File {
    public:
-    explicit TornDisk(std::unique_ptr<File> inner) : File(inner->path()), inner_(std::move(inner)) {}
+    explicit TornDisk(std::unique_ptr<File> inner)
+        : File(inner->path()), inner_(std::move(inner)) {}
     int64_t size() override { return inner_->size(); }
     void truncate(int64_t size) override {
       if (broken) throw file_error(path(), "cut it", EIO);
@@ -72,7 +73,9 @@ TEST(GrowingFile, CutsOffWhatWasTorn) {
       inner_->write_at(from.first(count), offset);
       return count;
     }
-    size_t append_some(std::span<const std::byte> from) override { return write_some(from, size()); }
+    size_t append_some(std::span<const std::byte> from) override {
+      return write_some(from, size());
+    }
 
    private:
     std::unique_ptr<File> inner_;

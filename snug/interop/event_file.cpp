@@ -164,11 +164,11 @@ GrowingFile new_event_file(const Path& folder, FileSystem& files) {
   static std::atomic<int> count = 0;  // Two files of one process and second differ in this.
   files.create_directories(folder);
   const double now = wall_time();
-  GrowingFile file(files,
-                   folder / fmt::format("events.out.tfevents.{}.{}.{}.{}.v2",
-                                        static_cast<int64_t>(now), host_name(), ::getpid(),
-                                        count++),
-                   OpenMode::append);
+  GrowingFile file(
+      files,
+      folder / fmt::format("events.out.tfevents.{}.{}.{}.{}.v2", static_cast<int64_t>(now),
+                           host_name(), ::getpid(), count++),
+      OpenMode::append);
   file.add(tf_record(version_event(now)));
   return file;
 }

@@ -50,8 +50,7 @@ std::vector<Case> cases() {
     return Sequential(
         {Input({6, 6, 2}), Conv2D(4, {3, 3}, {.padding = "same", .activation = "relu"}),
          BatchNormalization(), MaxPooling2D(), DepthwiseConv2D({3, 3}, {.padding = "same"}), ReLU(),
-         AveragePooling2D(), GroupNormalization(2), Flatten(),
-         Dense(3, "softmax")});
+         AveragePooling2D(), GroupNormalization(2), Flatten(), Dense(3, "softmax")});
   };
   const auto hourglass = [] {
     const Symbol input = Input({6, 6, 2});
@@ -62,8 +61,8 @@ std::vector<Case> cases() {
     return Model(input, Dense(3, "softmax")(summed));
   };
   const auto words = [] {
-    return Sequential({Input({6}), Embedding(10, 4), GlobalAveragePooling1D(),
-                       Dense(4, "sigmoid"), Dense(3, "softmax")});
+    return Sequential({Input({6}), Embedding(10, 4), GlobalAveragePooling1D(), Dense(4, "sigmoid"),
+                       Dense(3, "softmax")});
   };
   return {{mlp, {6}}, {cnn, {6, 6, 2}}, {hourglass, {6, 6, 2}}, {words, {6}, true}};
 }
@@ -102,18 +101,17 @@ class StruckRun {
     for (int64_t i = 0; i < kCount; ++i) labels_.push_back(static_cast<int32_t>(random() % 3));
     source_ = data::arrays(
         data::ArraysOptions{.x = {Array(rows_.x.data(), shape)}, .y = {Array(labels_)}});
-    stager_.emplace(source_, StagerOptions{.range = {.count = kCount},
-                                           .batch_size = kBatch,
-                                           .shuffle = true,
-                                           .seed = random()});
+    stager_.emplace(
+        source_,
+        StagerOptions{
+            .range = {.count = kCount}, .batch_size = kBatch, .shuffle = true, .seed = random()});
   }
 
   // Replaces a random node that computes floats. The graph that it was in must stay: values point
   // to it.
   void strike(std::mt19937_64& random, float value) {
-    StepGraph step =
-        training_step(model_.network(), model_.compiled(),
-                      target_types(*source_, model_.network(), /*weighted=*/false));
+    StepGraph step = training_step(model_.network(), model_.compiled(),
+                                   target_types(*source_, model_.network(), /*weighted=*/false));
     fault_ = {.epoch = random() % 2,
               .position = static_cast<int64_t>(random() % kCount),
               .batch_rows = 0,
@@ -226,7 +224,10 @@ TEST(Faults, InEveryKindOfNodeAreNotCommitted) {
     ++stopped;
     if (std::isfinite(value)) continue;
     named.insert(run.op());
-    expect_within(message, run.label() + " gave " + (std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"));
+    expect_within(message, run.label() + " gave " +
+                               (std::isnan(value) ? "nan"
+                                : value > 0       ? "inf"
+                                                  : "-inf"));
     if (run.has_rows()) expect_within(message, fmt::format("for row {} of the data", run.row()));
     if (HasFailure()) FAIL() << "seed " << seed << ", " << run.label() << ": " << message;
   }

@@ -23,9 +23,9 @@ struct FitPlan {
   // steps. 0: they are not saved, or written in place while training waits. Only where all else
   // leaves so much: it never makes a fit too large.
   int64_t save_bytes = 0;
-  int64_t source_bytes = 0;    // Buffers of the sources, beside the caller's own arrays.
-  int64_t arena_bytes = 0;     // Activations, gradients, scratch, data slots.
-  int64_t process_bytes = 0;   // Resident before anything of this fit was allocated, code included.
+  int64_t source_bytes = 0;   // Buffers of the sources, beside the caller's own arrays.
+  int64_t arena_bytes = 0;    // Activations, gradients, scratch, data slots.
+  int64_t process_bytes = 0;  // Resident before anything of this fit was allocated, code included.
   // For what the process adds while it runs: compiled kernels, stacks, library pages. An estimate
   // until the fit has measured it, which it does before its first step.
   int64_t reserve_bytes = 0;

@@ -150,16 +150,15 @@ TEST(SavingBeside, HoldsTheStateOfItsStep) {
     EXPECT_TRUE(disk.list("saved").empty());
     files.open_gate();
   }});
-  model.fit(rows.regression(),
-            {.batch_size = 8,
-             .epochs = 5,
-             .callbacks = {watch},
-             .verbose = 0,
-             .checkpoint = {.directory = "saved",
-                            .every_seconds = 0,
-                            .every_steps = 10,
-                            .keep = 9,
-                            .files = &files}});
+  model.fit(rows.regression(), {.batch_size = 8,
+                                .epochs = 5,
+                                .callbacks = {watch},
+                                .verbose = 0,
+                                .checkpoint = {.directory = "saved",
+                                               .every_seconds = 0,
+                                               .every_steps = 10,
+                                               .keep = 9,
+                                               .files = &files}});
   ASSERT_NE(at_save, at_release);
   const CheckpointFile file(disk, "saved/0000000010.ckpt");
   file.verify();
@@ -182,13 +181,13 @@ TEST(SavingBeside, DoesNotFallFarBehind) {
     ASSERT_FALSE(there.empty());
     EXPECT_GE(std::stoll(there[0].stem().string()), steps - 1 - 2 * 2);
   }});
-  model.fit(rows.regression(),
-            {.batch_size = 2,
-             .epochs = 5,
-             .callbacks = {watch},
-             .verbose = 0,
-             .checkpoint = {
-                 .directory = "saved", .every_seconds = 0, .every_steps = 2, .files = &disk}});
+  model.fit(
+      rows.regression(),
+      {.batch_size = 2,
+       .epochs = 5,
+       .callbacks = {watch},
+       .verbose = 0,
+       .checkpoint = {.directory = "saved", .every_seconds = 0, .every_steps = 2, .files = &disk}});
 }
 
 TEST(SavingBeside, IsPlannedOnlyWhereTheBudgetLeavesRoom) {
@@ -229,13 +228,12 @@ TEST_P(NeverSaved, WhatIsNotFinite) {
     if (epoch == 1) model.weights()[0]->tensor().as<float>()[0] = NAN;
   }});
   LogText log;
-  model.fit(rows.regression(), {.epochs = 2,
-                                .callbacks = {spoil},
-                                .verbose = 0,
-                                .checkpoint = {.directory = "saved",
-                                               .every_epochs = 1,
-                                               .beside = GetParam(),
-                                               .files = &files}});
+  model.fit(rows.regression(),
+            {.epochs = 2,
+             .callbacks = {spoil},
+             .verbose = 0,
+             .checkpoint = {
+                 .directory = "saved", .every_epochs = 1, .beside = GetParam(), .files = &files}});
   expect_within(log.messages, "no checkpoint could be saved: weights/dense/kernel holds nan");
   EXPECT_EQ(files.list("saved").size(), 1);
 }
@@ -252,15 +250,15 @@ TEST(SavingBeside, PassesOnWhatItCannotMend) {
     FaultyFiles files(disk);
     Sequential model = regression_model(3, Adam());
     files.fail_call(call, Fault::crash);
-    EXPECT_THROW(
-        model.fit(rows.regression(),
-                  {.batch_size = 4,
-                   .epochs = 2,
-                   .verbose = 0,
-                   .checkpoint = {
-                       .directory = "saved", .every_seconds = 0, .every_steps = 2, .files = &files},
-                   .resume = true}),
-        Crash);
+    EXPECT_THROW(model.fit(rows.regression(), {.batch_size = 4,
+                                               .epochs = 2,
+                                               .verbose = 0,
+                                               .checkpoint = {.directory = "saved",
+                                                              .every_seconds = 0,
+                                                              .every_steps = 2,
+                                                              .files = &files},
+                                               .resume = true}),
+                 Crash);
   }
 }
 

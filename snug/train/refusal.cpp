@@ -23,7 +23,8 @@ class Trials {
       : model_(model), data_(data), options_(options), budget_(budget) {}
 
   FitPlan fastest() {
-    FitPlan plan = plan_fit(model_, model_.compiled(), data_, options_, without_limit(budget_)).plan;
+    FitPlan plan =
+        plan_fit(model_, model_.compiled(), data_, options_, without_limit(budget_)).plan;
     plan.save_bytes = 0;  // It can do without.
     return plan;
   }

@@ -9,9 +9,9 @@ void RunLog::write() {
     file_->flush();
     trouble_.worked();
   } catch (const FileError& error) {
-    trouble_.failed(fmt::format(
-        "{}: {}. Training goes on, and what is to be written is kept until it can be", owner_,
-        error.what()));
+    trouble_.failed(
+        fmt::format("{}: {}. Training goes on, and what is to be written is kept until it can be",
+                    owner_, error.what()));
   }
 }
 

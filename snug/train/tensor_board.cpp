@@ -40,8 +40,7 @@ class TensorBoardDefinition final : public CallbackDefinition {
     if (params().resumed) return;
     train_.open(new_event_file(Path(log_dir_) / "train", files_));
     // Now, for a disk that fails may end a run before its first step, not after.
-    if (params().validates)
-      validation_.open(new_event_file(Path(log_dir_) / "validation", files_));
+    if (params().validates) validation_.open(new_event_file(Path(log_dir_) / "validation", files_));
     batches_ = epoch_batches_ = 0;
     if (options_.write_graph)
       train_.add(tf_record(model_event(wall_time(), model_json(model().network()))));
@@ -102,8 +101,7 @@ class TensorBoardDefinition final : public CallbackDefinition {
 
   // What Keras does not measure: the time of a step and the memory of the process.
   void add_run(int epoch) {
-    add(train_, epoch, "epoch_learning_rate",
-        model().compiled().optimizer_state().learning_rate());
+    add(train_, epoch, "epoch_learning_rate", model().compiled().optimizer_state().learning_rate());
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     if (epoch_batches_ > 0) {
       const auto steps = static_cast<double>(epoch_batches_);

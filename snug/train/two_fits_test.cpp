@@ -28,9 +28,7 @@ struct ImageFit {
   Rows rows{36, 8 * 8 * 2, 3};
   Sequential model{{Input({8, 8, 2}), Conv2D(4, {3, 3}, {.activation = "relu"}),
                     BatchNormalization(), Flatten(), Dropout(0.2), Dense(2, "softmax")}};
-  ImageFit() {
-    model.compile({.optimizer = Adam(), .loss = "sparse_categorical_crossentropy"});
-  }
+  ImageFit() { model.compile({.optimizer = Adam(), .loss = "sparse_categorical_crossentropy"}); }
   std::vector<std::vector<float>> run() {
     const SourcePtr data =
         data::arrays(Array(rows.x.data(), {rows.count, 8, 8, 2}), Array(rows.label));
