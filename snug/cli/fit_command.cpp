@@ -138,7 +138,17 @@ int fit_command(const Arguments& arguments) {
   } catch (const Error& error) {
     Json summary = summary_of(session, plan, *watch, error.exit_code());
     summary["error"] = error.what();
-    write_results(directory, *watch, summary);
+    try {
+      write_results(directory, *watch, summary);
+    } catch (const FileError&) {
+      // What went wrong first is what the user must hear.
+    }
+    if (fit->was_saved()) {
+      log_message(LogLevel::info,
+                  "Kept:   {}/ with a checkpoint of the state before it; once it is mended, go on "
+                  "there with\n        snug fit {} --resume",
+                  directory.path().string(), arguments.run_file);
+    }
     throw;
   }
   Json summary = summary_of(session, plan, *watch, exit_code_of_signal());

@@ -46,6 +46,10 @@ History FitRun::run(bool ends) {
     } catch (const NumericsError&) {
       save_stopped();
       throw;
+    } catch (const DataError&) {
+      // The row may be mended: the batch comes again.
+      save_stopped();
+      throw;
     }
     if (was_interrupted_) return history;
     if (validates_after(epoch)) validate_epoch(logs);

@@ -29,6 +29,8 @@ class FitRun {
   // A text about the run that its checkpoints carry: the run file; before run().
   void set_description(std::string text) { description_ = std::move(text); }
   SavingCost saving_cost() const { return checkpoints_ ? checkpoints_->cost() : SavingCost(); }
+  // Whether the run was stopped by bad numbers or rows, with a checkpoint of the step before.
+  bool was_saved() const { return stopped_ && checkpoints_.has_value(); }
   // Whether run() came back because options.interrupted said so.
   bool was_interrupted() const { return was_interrupted_; }
 

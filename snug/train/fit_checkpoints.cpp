@@ -38,8 +38,10 @@ void FitCheckpoints::choose(bool resume) {
   const std::optional<Path> path = store_.newest_good();
   if (path) file_.emplace(*options_.files, *path);
   if (!path && !there.empty()) {
-    throw CorruptFile("{}: none of its {} checkpoints can be read; start anew in another directory",
-                      options_.directory.string(), there.size());
+    throw CorruptFile(
+        "{}: none of its {} checkpoints can be read; start anew, without resume and in another "
+        "directory",
+        options_.directory.string(), there.size());
   }
 }
 

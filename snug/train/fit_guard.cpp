@@ -58,7 +58,8 @@ FitGuard::FitGuard(const Compiled& compiled, Runner& runner, const GuardOptions&
       runner_(runner),
       options_(options),
       guard_(runner, options),
-      divergence_(watched_weights(runner.step()), options.most_loss) {
+      divergence_(watched_weights(runner.step()), options.most_loss),
+      dead_units_(runner.step()) {
   for (const auto& [variable, value] : runner.step().variables) variables_.push_back(variable);
 }
 
@@ -67,10 +68,12 @@ void FitGuard::begin_epoch(bool resumed) {
   guard_.forget_variables();
   copy_step_ = -1;
   if (!resumed) divergence_.begin_epoch();
+  dead_units_.begin_epoch();
 }
 
 void FitGuard::end_epoch(int epoch) {
   if (options_.policy == Policy::off) return;
+  dead_units_.end_epoch(epoch);
   if (const auto stop = divergence_.end_epoch(epoch)) throw NumericsError("fit: {}", *stop);
 }
 
@@ -105,6 +108,7 @@ FitGuard::Outcome FitGuard::run(const Stager::Batch& batch, Stager& stager, int 
     if (options_.policy == Policy::rollback) return roll_back(report, stager, step);
     throw NumericsError("fit: {}", report);
   }
+  dead_units_.look(*batch.program, step);
   batch.program->commit(batch.info);
   guard_.committed(*batch.program);
   skips_in_a_row_ = 0;
@@ -158,6 +162,7 @@ void FitGuard::state(StateVisitor& visitor) {
   visitor.visit("rollbacks", rollbacks_);
   visitor.visit("rate_factor", rate_factor_);
   divergence_.state(visitor);
+  dead_units_.state(visitor);
 }
 
 }  // namespace snug

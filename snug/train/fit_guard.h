@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "snug/train/dead_units.h"
 #include "snug/train/divergence.h"
 #include "snug/train/stager.h"
 #include "snug/train/step_guard.h"
@@ -44,6 +45,7 @@ class FitGuard {
   GuardOptions options_;
   StepGuard guard_;
   Divergence divergence_;
+  DeadUnits dead_units_;
   int64_t skips_ = 0, skips_in_a_row_ = 0, rollbacks_ = 0;
   double rate_factor_ = 1;
   Variables variables_;
