@@ -94,6 +94,29 @@ void print_end(const Arguments& arguments, const RunDirectory& directory, const 
       arguments.run_file);
 }
 
+// Where it fails, what it has come to is written down.
+void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
+                const RunDirectory& directory, const RunWatch& watch) {
+  try {
+    placed(session.run.file, [&] { fit.run(); });
+  } catch (const Error& error) {
+    Json summary = summary_of(session, fit.plan(), watch, error.exit_code());
+    summary["error"] = error.what();
+    try {
+      write_results(directory, watch, summary);
+    } catch (const FileError&) {
+      // What went wrong first is what the user must hear.
+    }
+    if (fit.was_saved()) {
+      log_message(LogLevel::info,
+                  "Kept:   {}/ with a checkpoint of the state before it; once it is mended, go on "
+                  "there with\n        snug fit {} --resume",
+                  directory.path().string(), arguments.run_file);
+    }
+    throw;
+  }
+}
+
 }  // namespace
 
 int fit_command(const Arguments& arguments) {
@@ -133,24 +156,7 @@ int fit_command(const Arguments& arguments) {
   }
   keep_rejected(session, directory);
   catch_signals();
-  try {
-    placed(session.run.file, [&] { fit->run(); });
-  } catch (const Error& error) {
-    Json summary = summary_of(session, plan, *watch, error.exit_code());
-    summary["error"] = error.what();
-    try {
-      write_results(directory, *watch, summary);
-    } catch (const FileError&) {
-      // What went wrong first is what the user must hear.
-    }
-    if (fit->was_saved()) {
-      log_message(LogLevel::info,
-                  "Kept:   {}/ with a checkpoint of the state before it; once it is mended, go on "
-                  "there with\n        snug fit {} --resume",
-                  directory.path().string(), arguments.run_file);
-    }
-    throw;
-  }
+  run_to_end(arguments, session, *fit, directory, *watch);
   Json summary = summary_of(session, plan, *watch, exit_code_of_signal());
   write_results(directory, *watch, summary);
   summary["directory"] = directory.path().string();

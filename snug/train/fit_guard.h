@@ -8,6 +8,7 @@
 #include "snug/train/divergence.h"
 #include "snug/train/stager.h"
 #include "snug/train/step_guard.h"
+#include "snug/train/trivial_loss.h"
 #include "snug/train/variable_copy.h"
 
 namespace snug {
@@ -44,6 +45,8 @@ class FitGuard {
   Runner& runner_;
   GuardOptions options_;
   StepGuard guard_;
+  TrivialLoss trivial_;
+  double first_loss_ = 0;  // Of the untrained model.
   Divergence divergence_;
   DeadUnits dead_units_;
   int64_t skips_ = 0, skips_in_a_row_ = 0, rollbacks_ = 0;

@@ -46,6 +46,8 @@ fit:
 data: {train: {x: x.npy, y: y.npy}}
 model:
   - reshape: [3, 2, 1]
+  - random_flip
+  - random_translation: {height_factor: 0.3, width_factor: 0.3}
   - conv2d: {filters: 6, kernel_size: 2, padding: same, use_bias: false}
   - batch_normalization
   - relu
