@@ -4,6 +4,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <cstdlib>
+#include <thread>
 
 #include "snug/base/error.h"
 #include "snug/data/source_testing.h"
@@ -259,6 +260,26 @@ TEST(SavingBeside, PassesOnWhatItCannotMend) {
                                                               .files = &files},
                                                .resume = true}),
                  Crash);
+  }
+}
+
+TEST(SavingBeside, TwoRunsAtOnceGiveWhatEachGivesAlone) {
+  const auto run = [](uint64_t seed) {
+    MemoryFiles files;
+    const Rows rows(kRowCount, 3, seed);
+    RunSetup setup(files, rows);
+    setup.options.threads = 2;
+    setup.options.checkpoint.every_steps = 3;
+    return result_of(setup, setup.run());
+  };
+  const Result alone[] = {run(1), run(2)};
+  for (int round = 0; round < 3; ++round) {
+    Result together[2];
+    std::thread other([&] { together[1] = run(2); });
+    together[0] = run(1);
+    other.join();
+    EXPECT_EQ(together[0], alone[0]);
+    EXPECT_EQ(together[1], alone[1]);
   }
 }
 
