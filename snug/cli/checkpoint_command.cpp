@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "snug/base/bytes.h"
 #include "snug/cli/command.h"
@@ -15,7 +16,15 @@ bool is_state(const CheckpointFile::Section& section) {
 }
 
 std::vector<std::string> lines_of(const CheckpointFile& file, const std::string& section) {
-  return StateReader(file.section(section), file.path().string() + ": " + section).lines();
+  StateReader reader(file.section(section), file.path().string() + ": " + section);
+  if (section != "run") return reader.lines();
+  // The run file, as it is.
+  std::string text;
+  reader.visit("file", text);
+  std::vector<std::string> lines;
+  std::istringstream all(text);
+  for (std::string line; std::getline(all, line);) lines.push_back(line);
+  return lines;
 }
 
 Json json_of(const CheckpointFile& file) {

@@ -97,6 +97,29 @@ void print_end(const Arguments& arguments, const RunDirectory& directory, const 
       arguments.run_file);
 }
 
+// Where it fails, what it has come to is written down.
+void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
+                const RunDirectory& directory, const RunWatch& watch) {
+  try {
+    placed(session.run.file, [&] { fit.run(); });
+  } catch (const Error& error) {
+    Json summary = summary_of(session, fit.plan(), watch, error.exit_code());
+    summary["error"] = error.what();
+    try {
+      write_results(directory, watch, summary);
+    } catch (const FileError&) {
+      // What went wrong first is what the user must hear.
+    }
+    if (fit.was_saved()) {
+      log_message(LogLevel::info,
+                  "Kept:   {}/ with a checkpoint of the state before it; once it is mended, go on "
+                  "there with\n        snug fit {} --resume",
+                  directory.path().string(), arguments.run_file);
+    }
+    throw;
+  }
+}
+
 }  // namespace
 
 int fit_command(const Arguments& arguments) {
@@ -118,7 +141,7 @@ int fit_command(const Arguments& arguments) {
     return options;
   };
   session.fit.resume = arguments.resume;
-  session.fit.checkpoint = {};
+  // A new run has no directory before its plan is accepted; that it saves is planned with.
   if (arguments.resume) session.fit.checkpoint = place(directory_of(arguments, session));
   const std::unique_ptr<FitRun> fit = make_fit(session);
   const FitPlan& plan = fit->plan();
@@ -127,7 +150,9 @@ int fit_command(const Arguments& arguments) {
   if (!arguments.resume) fit->set_checkpoint(place(directory));
   models->save_to(directory.path());
   events->set_log_dir((directory.path() / "events").string());
-  directory.write("run.yaml", resolved_text(session.run, session.fit, plan.budget_bytes));
+  const std::string resolved = resolved_text(session.run, session.fit, plan.budget_bytes);
+  fit->set_description(resolved);
+  directory.write("run.yaml", resolved);
   directory.write("report.txt", plan.text());
   if (!arguments.json) {
     fmt::print("Plan:   {} of the budget of {}, by kind and by value in {}/report.txt\n",
@@ -137,14 +162,7 @@ int fit_command(const Arguments& arguments) {
   }
   keep_rejected(session, directory);
   catch_signals();
-  try {
-    placed(session.run.file, [&] { fit->run(); });
-  } catch (const Error& error) {
-    Json summary = summary_of(session, plan, *watch, error.exit_code());
-    summary["error"] = error.what();
-    write_results(directory, *watch, summary);
-    throw;
-  }
+  run_to_end(arguments, session, *fit, directory, *watch);
   Json summary = summary_of(session, plan, *watch, exit_code_of_signal());
   write_results(directory, *watch, summary);
   summary["directory"] = directory.path().string();

@@ -69,6 +69,7 @@ struct CheckpointSettings final : Configurable {
     visitor.visit("keep", options.keep);
     visitor.visit("best", options.best);
     visitor.visit("best_mode", options.best_mode);
+    visitor.visit("beside", options.beside);
   }
 
   std::string policy = "on";
@@ -100,22 +101,29 @@ SpillOptions read_spill(const YamlValue* value) {
   return options;
 }
 
+// A word alone stands for the policy.
+template <typename Settings>
+Settings read_policy(const YamlValue& value) {
+  Settings read;
+  read_settings({.name = std::string(read.class_name()), .settings = &value, .where = value.where},
+                read, {.main_setting = "policy"});
+  placed(value.where, [&] { read.options.check(); });
+  return read;
+}
+
+[[noreturn]] void refuse_policy(const YamlValue& value, std::string_view name,
+                                std::string_view policy, std::string_view wanted) {
+  throw PlacedError(value.where, fmt::format("{} is \"{}\"; it must be {}", name, policy, wanted));
+}
+
 // The directory is the run's, and not known yet: any word stands for it.
 CheckpointOptions read_checkpoint(const YamlValue* value) {
-  CheckpointSettings read;
+  if (value == nullptr) return {.directory = "checkpoints"};
+  CheckpointSettings read = read_policy<CheckpointSettings>(*value);
   read.options.directory = "checkpoints";
-  if (value == nullptr) return read.options;
-  read_settings({.name = "checkpoint", .settings = value, .where = value->where}, read,
-                {.main_setting = "policy"});
   if (read.policy == "off" || read.policy == "false") return {};
-  if (read.policy != "on" && read.policy != "true") {
-    throw PlacedError(value->where,
-                      fmt::format("checkpoint is \"{}\"; it must be on, off or a map such as "
-                                  "{{every_seconds: 10}}",
-                                  read.policy));
-  }
-  placed(value->where, [&] { read.options.check(); });
-  return read.options;
+  if (read.policy == "on" || read.policy == "true") return read.options;
+  refuse_policy(*value, "checkpoint", read.policy, "on, off or a map such as {every_seconds: 10}");
 }
 
 // true, false, or blocks, which session.cpp sees to.
@@ -130,9 +138,7 @@ bool read_shuffle(const YamlValue* value) {
 
 GuardOptions read_guard(const YamlValue* value) {
   if (value == nullptr) return {};
-  GuardSettings read;
-  read_settings({.name = "guard", .settings = value, .where = value->where}, read,
-                {.main_setting = "policy"});
+  GuardSettings read = read_policy<GuardSettings>(*value);
   static constexpr std::pair<std::string_view, GuardOptions::Policy> kPolicies[] = {
       {"off", GuardOptions::Policy::off},
       {"false", GuardOptions::Policy::off},
@@ -142,12 +148,9 @@ GuardOptions read_guard(const YamlValue* value) {
   for (const auto& [word, policy] : kPolicies) {
     if (read.policy != word) continue;
     read.options.policy = policy;
-    placed(value->where, [&] { read.options.check(); });
     return read.options;
   }
-  throw PlacedError(value->where, fmt::format("guard is \"{}\"; it must be stop, skip, rollback or "
-                                              "off",
-                                              read.policy));
+  refuse_policy(*value, "guard", read.policy, "stop, skip, rollback or off");
 }
 
 const YamlValue& fit_of(const RunFile& run) {

@@ -31,9 +31,11 @@ void start_log(const Arguments& arguments) {
   });
 }
 
-int report(const Arguments& arguments, int exit, const std::string& message) {
+int report(const Arguments& arguments, int exit, std::string message) {
   std::fflush(stdout);
   const std::string who = arguments.command.empty() ? "snug" : "snug " + arguments.command;
+  // The library begins with the function's name, which is the command's.
+  if (message.starts_with(arguments.command + ": ")) message.erase(0, arguments.command.size() + 2);
   fmt::print(stderr, "{}: {}\n", who, message);
   if (arguments.json) {
     const nlohmann::ordered_json json = {

@@ -17,8 +17,16 @@ void RunModels::on_epoch_end(int, Logs& logs) {
   const auto found = logs.find(params().validates ? "val_loss" : "loss");
   // An epoch that did not validate says nothing about which is best; a NaN is never the best.
   if (found == logs.end() || !(found->second < best_.value_or(INFINITY))) return;
-  model().save(folder_ / "best.keras");
-  best_ = found->second;
+  try {
+    model().save(folder_ / "best.keras");
+    best_ = found->second;
+    trouble_.worked();
+  } catch (const FileError& error) {
+    trouble_.failed(fmt::format(
+        "{}. Training goes on, the best.keras that is there stays, and the next epoch that is "
+        "better is tried",
+        error.what()));
+  }
 }
 
 void RunModels::state(StateVisitor& visitor) {
@@ -29,6 +37,13 @@ void RunModels::state(StateVisitor& visitor) {
   if (visitor.reads() && has_best) best_ = best;
 }
 
-void RunModels::on_train_end(const Logs&) { model().save(folder_ / "last.keras"); }
+void RunModels::on_train_end(const Logs&) {
+  try {
+    model().save(folder_ / "last.keras");
+  } catch (const FileError& error) {
+    throw FileError("{}. The training itself is done: the same command with --resume writes it",
+                    error.what());
+  }
+}
 
 }  // namespace snug::cli

@@ -4,12 +4,13 @@
 #include <optional>
 
 #include "snug/base/file.h"
+#include "snug/base/repeated_warning.h"
 #include "snug/train/callback.h"
 
 namespace snug::cli {
 
 // Saves the model after every epoch that has the lowest loss so far, of validation where there is
-// one, and when training ends.
+// one, and when training ends. A disk that fails in between does not end the run.
 class RunModels final : public Callback {
  public:
   // The folder, which is made only when the run has been planned.
@@ -23,6 +24,7 @@ class RunModels final : public Callback {
  private:
   Path folder_;
   std::optional<double> best_;
+  RepeatedWarning trouble_;
 };
 
 }  // namespace snug::cli

@@ -154,36 +154,23 @@ std::string histogram_event(double wall_time, int64_t step, std::string_view tag
   return summary_event(wall_time, step, tag, metadata("histograms", 2), tensor);
 }
 
-std::string restart_event(double wall_time, int64_t step) {
-  constexpr int kStart = 1;
-  return Message()
-      .real(1, wall_time)
-      .number(2, static_cast<uint64_t>(step))
-      .message(7, Message().number(1, kStart))
-      .text();
-}
-
 std::string model_event(double wall_time, std::string_view json) {
   Message tensor;
   tensor.number(1, kString).message(2, Message()).bytes(8, json);
   return summary_event(wall_time, 0, "keras", metadata("graph_keras_model", 0, "1"), tensor);
 }
 
-EventFile::EventFile(const Path& folder, FileSystem& files) {
+GrowingFile new_event_file(const Path& folder, FileSystem& files) {
   static std::atomic<int> count = 0;  // Two files of one process and second differ in this.
   files.create_directories(folder);
   const double now = wall_time();
-  file_ =
-      files.open(folder / fmt::format("events.out.tfevents.{}.{}.{}.{}.v2",
-                                      static_cast<int64_t>(now), host_name(), ::getpid(), count++),
-                 OpenMode::append);
-  add(version_event(now));
-  flush();
-}
-
-void EventFile::flush() {
-  file_->append(std::as_bytes(std::span(pending_)));
-  pending_.clear();
+  GrowingFile file(
+      files,
+      folder / fmt::format("events.out.tfevents.{}.{}.{}.{}.v2", static_cast<int64_t>(now),
+                           host_name(), ::getpid(), count++),
+      OpenMode::append);
+  file.add(tf_record(version_event(now)));
+  return file;
 }
 
 double wall_time() {

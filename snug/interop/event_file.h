@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "snug/base/file.h"
+#include "snug/base/growing_file.h"
 
 namespace snug {
 
@@ -22,25 +21,12 @@ std::string scalar_event(double wall_time, int64_t step, std::string_view tag, f
 // 30 even buckets between the least and the largest finite value.
 std::string histogram_event(double wall_time, int64_t step, std::string_view tag,
                             std::span<const float> values);
-// What was written from this step on, by a run that was ended, does not count any more.
-std::string restart_event(double wall_time, int64_t step);
 // The model for TensorBoard's graph page, as Keras's to_json() gives it.
 std::string model_event(double wall_time, std::string_view json);
 
-// A file of events that grows. What was added is in the file after flush().
-class EventFile {
- public:
-  // Makes a new file in `folder`, and the folder where it is not there.
-  explicit EventFile(const Path& folder, FileSystem& files = real_files());
-
-  void add(std::string_view event) { pending_ += tf_record(event); }
-  void flush();
-  const Path& path() const { return file_->path(); }
-
- private:
-  std::unique_ptr<File> file_;
-  std::string pending_;
-};
+// A new file of events in `folder`, which is made where it is not there; its first event waits in
+// it. Events are added as tf_record(event).
+GrowingFile new_event_file(const Path& folder, FileSystem& files = real_files());
 
 // Now, in seconds since 1970.
 double wall_time();

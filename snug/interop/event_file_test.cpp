@@ -41,9 +41,11 @@ TEST(EventFile, CountsValuesInBuckets) {
 
 TEST(EventFile, GrowsByWholeRecords) {
   MemoryFiles files;
-  EventFile one("logs/train", files), two("logs/train", files);
+  GrowingFile one = new_event_file("logs/train", files), two = new_event_file("logs/train", files);
   EXPECT_NE(one.path(), two.path());
-  one.add(scalar_event(1, 2, "a", 3));
+  one.flush();
+  two.flush();
+  one.add(tf_record(scalar_event(1, 2, "a", 3)));
   EXPECT_EQ(files.size(one.path()), files.size(two.path()));
   one.flush();
   EXPECT_EQ(*files.size(one.path()) - *files.size(two.path()),

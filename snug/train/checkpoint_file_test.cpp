@@ -184,10 +184,26 @@ TEST(StateBytes, NamesWhatIsMissingOrOfAnotherKind) {
   expect_within(message_of<CorruptFile>([&] { reader.visit("step", number); }),
                 "a.ckpt: progress: it has no \"step\"");
   expect_within(message_of<CorruptFile>([&] { reader.visit("epoch", real); }), "no \"epoch\"");
-  std::byte bytes[3];
-  expect_within(message_of<CorruptFile>([&] { reader.visit_bytes("text", bytes); }), "no \"text\"");
   EXPECT_EQ(reader.lines()[0], "epoch = 3");
   EXPECT_EQ(reader.lines()[3], "losses = 2 numbers");
+}
+
+// Arrays are variables of the file; nothing of them is copied.
+TEST(StateBytes, HandsArraysOn) {
+  float values[2] = {1, 2};
+  const Tensor tensor{{DType::float32, {2}}, values};
+  StateWriter writer;
+  writer.visit_values("best", tensor);
+  ASSERT_EQ(writer.values().size(), 1);
+  EXPECT_EQ(writer.values()[0].first, "best");
+  EXPECT_EQ(writer.values()[0].second.data, values);
+  EXPECT_TRUE(writer.take().empty());
+  StateReader reader({}, "a.ckpt", [](const std::string& name, const Tensor& into) {
+    EXPECT_EQ(name, "best");
+    into.as<float>()[1] = 7;
+  });
+  reader.visit_values("best", tensor);
+  EXPECT_EQ(values[1], 7);
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ struct CheckpointOptions {
   std::string best;
   std::string best_mode = "auto";  // As a callback's `mode`.
   bool delete_at_end = false;      // When training has come to its end.
+  // Copy the state and write it while training goes on, where the budget leaves room for the copy;
+  // false: always write it from where it stands, while training waits.
+  bool beside = true;
   FileSystem* files = &real_files();
 
   bool is_on() const { return !directory.empty(); }

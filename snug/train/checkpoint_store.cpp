@@ -10,8 +10,6 @@ namespace snug {
 namespace {
 
 constexpr std::string_view kSuffix = ".ckpt";
-// Of failures in a row, the first is warned of and then each so many.
-constexpr int64_t kWarnEvery = 10;
 
 // Of a name such as 0000000123.ckpt.
 std::optional<int64_t> step_of(const std::string& name) {
@@ -90,7 +88,7 @@ bool CheckpointStore::write(const Path& path, const std::vector<CheckpointSectio
     warn(error.what());
     return false;
   }
-  failures_ = 0;
+  trouble_.worked();
   return true;
 }
 
@@ -123,11 +121,10 @@ void CheckpointStore::remove_all() {
 }
 
 void CheckpointStore::warn(const std::string& reason) {
-  if (failures_++ % kWarnEvery != 0) return;
-  log_message(LogLevel::warning,
-              "no checkpoint could be saved: {}. Training goes on, the checkpoints that are there "
-              "stay, and saving is tried again",
-              reason);
+  trouble_.failed(
+      fmt::format("no checkpoint could be saved: {}. Training goes on, the checkpoints that are "
+                  "there stay, and saving is tried again",
+                  reason));
 }
 
 }  // namespace snug

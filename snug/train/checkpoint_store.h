@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "snug/base/file_lock.h"
+#include "snug/base/repeated_warning.h"
 #include "snug/train/checkpoint_file.h"
 #include "snug/train/checkpoint_options.h"
 
@@ -46,7 +47,7 @@ class CheckpointStore {
   CheckpointOptions options_;
   FileSystem& files_;
   std::unique_ptr<FileLock> lock_;
-  int64_t failures_ = 0;  // In a row.
+  RepeatedWarning trouble_;
 };
 
 }  // namespace snug

@@ -4,6 +4,7 @@
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/train/callback_definitions.h"
+#include "snug/train/run_log.h"
 
 namespace snug {
 namespace {
@@ -64,8 +65,8 @@ class CSVLoggerDefinition final : public CallbackDefinition {
     // A run that is resumed goes on with its file: see state().
     if (params().resumed) return;
     if (options_.append && files_.size(filename_).value_or(0) > 0) read_header();
-    file_ = files_.open(filename_, options_.append ? OpenMode::append : OpenMode::write);
-    if (ends_in_a_row_) write("\n");
+    log_.open({files_, filename_, options_.append ? OpenMode::append : OpenMode::write});
+    if (ends_in_a_row_) log_.add("\n");
     ends_in_a_row_ = false;
   }
 
@@ -80,47 +81,23 @@ class CSVLoggerDefinition final : public CallbackDefinition {
              : found != logs.end() ? number_text(found->second)
                                    : "NA";
     }
-    write(row + "\n");
+    log_.add(row + "\n");
+    log_.write();
   }
 
-  // The rows up to here are on the disk with the checkpoint; what a killed run wrote after it is
-  // cut off again.
   void state(StateVisitor& visitor) override {
-    int64_t bytes = 0;
-    if (!visitor.reads() && file_) {
-      file_->sync();
-      bytes = file_->size();
-    }
-    visitor.visit("bytes", bytes);
+    log_.state("file", visitor, filename_);
     std::string columns = fmt::format("{}", fmt::join(columns_, "\n"));
     visitor.visit("columns", columns);
     if (!visitor.reads()) return;
     columns_ = columns.empty() ? std::vector<std::string>() : split(columns, "\n");
-    cut_to(bytes);
-    file_ = files_.open(filename_, OpenMode::append);
   }
 
-  void on_train_end(const Logs&) override {
-    if (file_) file_->close();
-    file_.reset();
-  }
+  void on_train_end(const Logs&) override { log_.close(); }
 
  private:
   void check() const {
     if (options_.separator.empty()) throw Error("CSVLogger: the separator is empty");
-  }
-
-  void cut_to(int64_t bytes) const {
-    const std::unique_ptr<File> file = files_.open(filename_, OpenMode::update);
-    if (file->size() < bytes) {
-      log_message(LogLevel::warning,
-                  "CSVLogger: {} has lost rows since the checkpoint was written; the next rows "
-                  "follow what is there",
-                  filename_.string());
-    } else {
-      file->truncate(bytes);
-    }
-    file->close();
   }
 
   // Rows follow the header that is there, so that they stand under the right names.
@@ -146,7 +123,7 @@ class CSVLoggerDefinition final : public CallbackDefinition {
     }
     columns_ = {"epoch"};
     columns_.insert(columns_.end(), names.begin(), names.end());
-    write(fmt::format("{}\n", fmt::join(columns_, options_.separator)));
+    log_.add(fmt::format("{}\n", fmt::join(columns_, options_.separator)));
   }
 
   void warn_of_missing(const Logs& logs) {
@@ -160,12 +137,10 @@ class CSVLoggerDefinition final : public CallbackDefinition {
     }
   }
 
-  void write(const std::string& text) { file_->append(std::as_bytes(std::span(text))); }
-
   Path filename_;
   CSVLoggerOptions options_;
   FileSystem& files_;
-  std::unique_ptr<File> file_;
+  RunLog log_{"CSVLogger", files_};
   std::vector<std::string> columns_;
   bool ends_in_a_row_ = false;
   bool warned_ = false;

@@ -99,12 +99,8 @@ void Divergence::warn_of_loss(int epoch, double mean) {
 }
 
 void Divergence::warn_of_gradients(int epoch) {
-  std::vector<double> others;
-  for (size_t i = 0; i < weights_.size(); ++i) {
-    if (weights_[i].watched) others.push_back(squares_[i]);
-  }
-  if (others.empty()) return;
-  const double largest = *std::ranges::max_element(others);
+  if (squares_.empty()) return;
+  const double largest = *std::ranges::max_element(squares_);
   for (size_t i = 0; i < weights_.size(); ++i) {
     const bool vanishes = squares_[i] <= largest * kVanishing * kVanishing && largest > 0;
     if (!weights_[i].watched || !vanishes || warned_of_[i] != 0) continue;

@@ -65,8 +65,11 @@ class EarlyStoppingDefinition final : public CallbackDefinition {
     bool keeps = !best_weights_.is_empty();
     visitor.visit("keeps_weights", keeps);
     if (!keeps) return;
-    if (visitor.reads()) best_weights_.reserve(model().weights());
-    visitor.visit_bytes("best_weights", best_weights_.bytes());
+    const Variables weights = model().weights();
+    if (visitor.reads()) best_weights_.reserve(weights);
+    best_weights_.each(weights, [&](const VariablePtr& weight, std::byte* kept) {
+      visitor.visit_values("best/" + weight->path(), {weight->type(), kept});
+    });
   }
 
   void on_train_end(const Logs&) override {

@@ -57,9 +57,14 @@ History FitRun::run(bool ends) {
     } catch (const NumericsError&) {
       save_stopped();
       throw;
+    } catch (const DataError&) {
+      // The row may be mended: the batch comes again.
+      save_stopped();
+      throw;
     }
     if (was_interrupted_) return history;
     if (validates_after(epoch)) validate_epoch(logs);
+    if (checkpoints_) checkpoints_->take_back();
     for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch, logs);
     // After the callbacks, as in Keras: the line shows what they added.
     progress.end_epoch(logs);

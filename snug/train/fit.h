@@ -27,6 +27,11 @@ class FitRun {
   const FitPlan& plan() const { return plan_; }
   // Where a run that starts anew saves its checkpoints; before run().
   void set_checkpoint(const CheckpointOptions& options) { options_.checkpoint = options; }
+  // A text about the run that its checkpoints carry: the run file; before run().
+  void set_description(std::string text) { description_ = std::move(text); }
+  SavingCost saving_cost() const { return checkpoints_ ? checkpoints_->cost() : SavingCost(); }
+  // Whether the run was stopped by bad numbers or rows, with a checkpoint of the step before.
+  bool was_saved() const { return stopped_ && checkpoints_.has_value(); }
   // Whether run() came back because options.interrupted said so.
   bool was_interrupted() const { return was_interrupted_; }
 
@@ -39,6 +44,7 @@ class FitRun {
   FitMachine machine() const;
   RunContents contents(History& history);
   void visit_progress(StateVisitor& visitor);
+  void visit_description(StateVisitor& visitor) const;
   void begin(History& history);
   bool is_interrupted();
   void run_epoch(int epoch, Logs& logs, class Progress& progress);
@@ -76,6 +82,7 @@ class FitRun {
   std::optional<FitCheckpoints> checkpoints_;
   std::optional<BestEpoch> best_;
   double configured_rate_ = 0;
+  std::string description_;
   bool was_interrupted_ = false;
   bool stopped_ = false;  // By the guard.
 };

@@ -6,6 +6,23 @@
 #include "snug/train/state_bytes.h"
 
 namespace snug {
+namespace {
+
+// Adds what passes while it lives.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double& seconds_;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
 
 FitCheckpoints::FitCheckpoints(const CheckpointOptions& options)
     : options_(options), store_(options) {}
@@ -21,14 +38,19 @@ void FitCheckpoints::choose(bool resume) {
   const std::optional<Path> path = store_.newest_good();
   if (path) file_.emplace(*options_.files, *path);
   if (!path && !there.empty()) {
-    throw CorruptFile("{}: none of its {} checkpoints can be read; start anew in another directory",
-                      options_.directory.string(), there.size());
+    throw CorruptFile(
+        "{}: none of its {} checkpoints can be read; start anew, without resume and in another "
+        "directory",
+        options_.directory.string(), there.size());
   }
 }
 
 void FitCheckpoints::read_part(const StatePart& part) const {
   StateReader reader(file_->section(part.name),
-                     fmt::format("{}: {}", file_->path().string(), part.name));
+                     fmt::format("{}: {}", file_->path().string(), part.name),
+                     [&](const std::string& name, const Tensor& into) {
+                       file_->read_values({{part.name + "/" + name, into}});
+                     });
   part.visit(reader);
 }
 
@@ -38,59 +60,100 @@ void FitCheckpoints::load(const RunContents& contents) const {
   log_message(LogLevel::info, "Going on from {}", file_->path().string());
 }
 
-void FitCheckpoints::start(RunContents contents) {
+void FitCheckpoints::start(RunContents contents, int64_t steps, bool beside) {
   contents_ = std::move(contents);
   file_.reset();
-  store_.expect_room(checkpoint_bytes(sections(), contents_.variables));
+  store_.expect_room(checkpoint_bytes(sections().all, contents_.variables));
+  if (beside) copy_.reserve(contents_.variables);
   last_ = Clock::now();
+  last_steps_ = steps;
 }
 
-std::vector<CheckpointSection> FitCheckpoints::sections() const {
-  std::vector<CheckpointSection> sections;
+FitCheckpoints::Sections FitCheckpoints::sections() const {
+  Sections sections;
   for (const StatePart& part : contents_.parts) {
     StateWriter writer;
     part.visit(writer);
-    sections.push_back({part.name, writer.take()});
+    sections.all.push_back({part.name, writer.take()});
+    for (const auto& [name, values] : writer.values())
+      sections.lent.push_back({part.name + "/" + name, values});
+    sections.files.insert(sections.files.end(), writer.files().begin(), writer.files().end());
   }
   return sections;
 }
 
 void FitCheckpoints::after_step(int64_t steps) {
+  // Steps that outrun the disk wait for it, so that a crash costs no more than twice what was
+  // asked for; time does not.
   const bool by_steps = options_.every_steps > 0 && steps - last_steps_ >= options_.every_steps;
+  if (writer_.is_busy() && !by_steps) return;
+  writer_.look();
   const bool by_time =
       options_.every_seconds > 0 &&
       Clock::now() - last_ >= std::chrono::duration<double>(options_.every_seconds);
-  if (by_steps || by_time) save(steps);
+  if (by_steps || by_time) save({.step = steps});
 }
 
 void FitCheckpoints::after_epoch(int epoch, int64_t steps, bool is_best) {
-  if (options_.every_epochs > 0 && (epoch + 1) % options_.every_epochs == 0) save(steps);
-  if (is_best)
-    with_sections([&](const auto& all) { return store_.save_best(all, contents_.variables); });
+  Request request{.step = std::nullopt, .best = is_best};
+  if (options_.every_epochs > 0 && (epoch + 1) % options_.every_epochs == 0) request.step = steps;
+  if (request.step || request.best) save(request);
 }
 
-bool FitCheckpoints::save(int64_t steps) {
-  const bool saved =
-      with_sections([&](const auto& all) { return store_.save(steps, all, contents_.variables); });
-  // A disk that fails is tried again when the next one is due.
-  last_ = Clock::now();
-  last_steps_ = steps;
-  return saved;
-}
+void FitCheckpoints::save(int64_t steps) { save_in_place({.step = steps}); }
 
-bool FitCheckpoints::with_sections(
-    const std::function<bool(const std::vector<CheckpointSection>&)>& save) {
-  try {
-    return save(sections());
-  } catch (const FileError& error) {
-    // A callback's own file.
-    store_.warn(error.what());
-    return false;
+void FitCheckpoints::save(const Request& request) {
+  if (copy_.is_empty()) return save_in_place(request);
+  wait();
+  const Stopwatch stalled(cost_.stalled_seconds);
+  if (const auto parts = try_sections(request)) {
+    copy_.take();
+    lends_ = !parts->lent.empty();
+    writer_.start([this, request, parts] { write(request, *parts, copy_.variables()); });
   }
 }
 
+void FitCheckpoints::save_in_place(const Request& request) {
+  wait();
+  const Stopwatch stalled(cost_.stalled_seconds);
+  if (const auto parts = try_sections(request)) write(request, *parts, contents_.variables);
+}
+
+void FitCheckpoints::wait() {
+  const Stopwatch waited(cost_.waited_seconds);
+  writer_.wait();
+}
+
+std::shared_ptr<const FitCheckpoints::Sections> FitCheckpoints::try_sections(
+    const Request& request) {
+  ++cost_.saves;
+  // A disk that fails is tried again when the next one is due.
+  last_ = Clock::now();
+  if (request.step) last_steps_ = *request.step;
+  try {
+    return std::make_shared<const Sections>(sections());
+  } catch (const FileError& error) {
+    // A callback's own file.
+    store_.warn(error.what());
+    return nullptr;
+  }
+}
+
+void FitCheckpoints::write(const Request& request, const Sections& sections,
+                           std::vector<CheckpointVariable> variables) {
+  try {
+    for (const std::shared_ptr<File>& file : sections.files) file->sync();
+  } catch (const FileError& error) {
+    return store_.warn(error.what());
+  }
+  variables.insert(variables.end(), sections.lent.begin(), sections.lent.end());
+  if (request.step) store_.save(*request.step, sections.all, variables);
+  if (request.best) store_.save_best(sections.all, variables);
+}
+
 void FitCheckpoints::finish(int64_t steps) {
-  options_.delete_at_end ? store_.remove_all() : static_cast<void>(save(steps));
+  writer_.wait();
+  options_.delete_at_end ? store_.remove_all() : save_in_place({.step = steps});
 }
 
 void visit_history(History& history, StateVisitor& visitor) {

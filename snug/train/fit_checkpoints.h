@@ -3,13 +3,16 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "snug/base/beside_thread.h"
 #include "snug/train/checkpoint_store.h"
 #include "snug/train/history.h"
 #include "snug/train/run_state.h"
+#include "snug/train/state_copy.h"
 
 namespace snug {
 
@@ -25,6 +28,13 @@ struct RunContents {
   std::vector<CheckpointVariable> variables;
 };
 
+// What saving took from training, in all. Writing beside the steps is not in it.
+struct SavingCost {
+  int64_t saves = 0;
+  double waited_seconds = 0;   // For the save before.
+  double stalled_seconds = 0;  // For the copy, or for the disk where it is written in place.
+};
+
 class FitCheckpoints {
  public:
   explicit FitCheckpoints(const CheckpointOptions& options);
@@ -38,24 +48,50 @@ class FitCheckpoints {
   // All of it. Throws Error where it is of another model.
   void load(const RunContents& contents) const;
 
-  // Before the first step. Throws FileError where the disk has no room.
-  void start(RunContents contents);
+  // Before the first step, of which `steps` are done already. With `beside`, what is due is copied
+  // and written by a thread of its own while training goes on; else it is written from where it
+  // stands while training waits. Throws FileError where the disk has no room.
+  void start(RunContents contents, int64_t steps, bool beside);
 
-  // After each step, with the number of steps so far; saves when it is due.
+  // After each step, with the number of steps so far; saves when it is due. What is due by steps
+  // waits until the last one is written, what is due by time comes after it. Throws what went wrong
+  // in writing, but for the disk's faults, which are warned of.
   void after_step(int64_t steps);
+  // Before callbacks may change what they keep.
+  void take_back() {
+    if (lends_) writer_.wait();
+  }
   // After each epoch; `is_best` where its monitored value is the best so far.
   void after_epoch(int epoch, int64_t steps, bool is_best);
-  // At the end, or when the run is interrupted.
-  bool save(int64_t steps);
+  // When the run is interrupted: on the disk when it returns.
+  void save(int64_t steps);
   // Training has come to its end.
   void finish(int64_t steps);
 
-  const CheckpointOptions& options() const { return options_; }
+  const SavingCost& cost() const { return cost_; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::vector<CheckpointSection> sections() const;
-  bool with_sections(const std::function<bool(const std::vector<CheckpointSection>&)>& save);
+  // What one save is to write.
+  struct Request {
+    std::optional<int64_t> step;
+    bool best = false;
+  };
+  // The parts as bytes, what they lend, and the files that must be on the disk before them.
+  struct Sections {
+    std::vector<CheckpointSection> all;
+    std::vector<CheckpointVariable> lent;  // What callbacks keep, where they keep it.
+    std::vector<std::shared_ptr<File>> files;
+  };
+
+  Sections sections() const;
+  // Null where one of the files that they speak of fails: warned of.
+  std::shared_ptr<const Sections> try_sections(const Request& request);
+  void save(const Request& request);
+  void save_in_place(const Request& request);
+  void wait();
+  void write(const Request& request, const Sections& sections,
+             std::vector<CheckpointVariable> variables);
 
   CheckpointOptions options_;
   CheckpointStore store_;
@@ -63,6 +99,11 @@ class FitCheckpoints {
   RunContents contents_;
   Clock::time_point last_ = Clock::now();
   int64_t last_steps_ = 0;
+  SavingCost cost_;
+  bool lends_ = false;  // The last save read what callbacks keep.
+  // While it is busy, the store and the copy are its own. The last to be made and the first to go.
+  StateCopy copy_;
+  BesideThread writer_;
 };
 
 // The parts that are not a class's own.

@@ -7,7 +7,6 @@
 #include "snug/base/log.h"
 #include "snug/train/fit.h"
 #include "snug/train/guard_report.h"
-#include "snug/train/trivial_loss.h"
 
 namespace snug {
 namespace {
@@ -58,7 +57,9 @@ FitGuard::FitGuard(const Compiled& compiled, Runner& runner, const GuardOptions&
       runner_(runner),
       options_(options),
       guard_(runner, options),
-      divergence_(watched_weights(runner.step()), options.most_loss) {
+      trivial_(compiled, runner.step()),
+      divergence_(watched_weights(runner.step()), options.most_loss),
+      dead_units_(runner.step()) {
   for (const auto& [variable, value] : runner.step().variables) variables_.push_back(variable);
 }
 
@@ -67,10 +68,12 @@ void FitGuard::begin_epoch(bool resumed) {
   guard_.forget_variables();
   copy_step_ = -1;
   if (!resumed) divergence_.begin_epoch();
+  dead_units_.begin_epoch();
 }
 
 void FitGuard::end_epoch(int epoch) {
   if (options_.policy == Policy::off) return;
+  dead_units_.end_epoch(epoch);
   if (const auto stop = divergence_.end_epoch(epoch)) throw NumericsError("fit: {}", *stop);
 }
 
@@ -90,8 +93,8 @@ FitGuard::Outcome FitGuard::run(const Stager::Batch& batch, Stager& stager, int 
     batch.program->run(batch.info);
     return Outcome::committed;
   }
-  if (divergence_.reference() == 0)
-    divergence_.set_reference(trivial_loss(compiled_, runner_.step(), *batch.program));
+  // Before compute, which may use the slots for other values.
+  trivial_.add(*batch.program);
   batch.program->compute(batch.info);
   if (const std::optional<GuardFinding> finding = guard_.check(*batch.program)) {
     const std::string report = guard_report(*finding, *batch.program,
@@ -105,6 +108,7 @@ FitGuard::Outcome FitGuard::run(const Stager::Batch& batch, Stager& stager, int 
     if (options_.policy == Policy::rollback) return roll_back(report, stager, step);
     throw NumericsError("fit: {}", report);
   }
+  dead_units_.look(*batch.program, step);
   batch.program->commit(batch.info);
   guard_.committed(*batch.program);
   skips_in_a_row_ = 0;
@@ -115,8 +119,8 @@ FitGuard::Outcome FitGuard::run(const Stager::Batch& batch, Stager& stager, int 
 void FitGuard::watch(const Stager::Batch& batch) {
   const double loss = batch.program->tensor(runner_.step().loss).as<float>()[0];
   // An untrained model may be worse than a constant: it is not blamed for its first loss.
-  if (compiled_.iterations() == 1)
-    divergence_.set_reference(std::max(divergence_.reference(), loss));
+  if (compiled_.iterations() == 1) first_loss_ = loss;
+  divergence_.set_reference(std::max(trivial_.loss(), first_loss_));
   divergence_.step(loss, guard_.gradient_norm(), guard_.square_norms());
 }
 
@@ -157,7 +161,10 @@ void FitGuard::state(StateVisitor& visitor) {
   visitor.visit("skips_in_a_row", skips_in_a_row_);
   visitor.visit("rollbacks", rollbacks_);
   visitor.visit("rate_factor", rate_factor_);
+  visitor.visit("first_loss", first_loss_);
+  trivial_.state(visitor);
   divergence_.state(visitor);
+  dead_units_.state(visitor);
 }
 
 }  // namespace snug

@@ -4,9 +4,11 @@
 #include <memory>
 #include <optional>
 
+#include "snug/train/dead_units.h"
 #include "snug/train/divergence.h"
 #include "snug/train/stager.h"
 #include "snug/train/step_guard.h"
+#include "snug/train/trivial_loss.h"
 #include "snug/train/variable_copy.h"
 
 namespace snug {
@@ -43,7 +45,10 @@ class FitGuard {
   Runner& runner_;
   GuardOptions options_;
   StepGuard guard_;
+  TrivialLoss trivial_;
+  double first_loss_ = 0;  // Of the untrained model.
   Divergence divergence_;
+  DeadUnits dead_units_;
   int64_t skips_ = 0, skips_in_a_row_ = 0, rollbacks_ = 0;
   double rate_factor_ = 1;
   Variables variables_;

@@ -21,6 +21,7 @@ std::string FitPlan::text() const {
   line("optimizer", slot_bytes);
   line("metrics", metric_bytes);
   if (callback_bytes > 0) line("callbacks", callback_bytes);
+  if (save_bytes > 0) line("copy of the state, to save beside steps", save_bytes);
   if (source_bytes > 0) line("buffers of the data", source_bytes);
   if (ahead_bytes > 0) line("rows read ahead", ahead_bytes);
   line("arena (activations, gradients, slots)", arena_bytes);

@@ -20,10 +20,14 @@ struct FitPlan {
   int64_t slot_bytes = 0;      // Of the optimizer.
   int64_t metric_bytes = 0;    // Of training and validation.
   int64_t callback_bytes = 0;  // What callbacks keep: the best weights.
-  int64_t source_bytes = 0;    // Buffers of the sources, beside the caller's own arrays.
-  int64_t ahead_bytes = 0;     // Rows that are read ahead, and the thread that reads them.
-  int64_t arena_bytes = 0;     // Activations, gradients, scratch, data slots.
-  int64_t process_bytes = 0;   // Resident before anything of this fit was allocated, code included.
+  // For a copy of the state and the thread that writes it, so that checkpoints are saved beside the
+  // steps. 0: they are not saved, or written in place while training waits. Only where all else
+  // leaves so much: it never makes a fit too large.
+  int64_t save_bytes = 0;
+  int64_t source_bytes = 0;   // Buffers of the sources, beside the caller's own arrays.
+  int64_t ahead_bytes = 0;    // Rows that are read ahead, and the thread that reads them.
+  int64_t arena_bytes = 0;    // Activations, gradients, scratch, data slots.
+  int64_t process_bytes = 0;  // Resident before anything of this fit was allocated, code included.
   // For what the process adds while it runs: compiled kernels, stacks, library pages. An estimate
   // until the fit has measured it, which it does before its first step.
   int64_t reserve_bytes = 0;
@@ -35,14 +39,19 @@ struct FitPlan {
 
   // Resident bytes at the peak: of the process, or of what Snug adds to it.
   int64_t total_bytes() const {
-    return weight_bytes + slot_bytes + metric_bytes + callback_bytes + source_bytes + ahead_bytes +
-           arena_bytes + process_bytes + reserve_bytes;
+    return weight_bytes + slot_bytes + metric_bytes + callback_bytes + save_bytes + source_bytes +
+           ahead_bytes + arena_bytes + process_bytes + reserve_bytes;
   }
   // The least budget that allows it.
   int64_t needed_bytes() const { return total_bytes() + kernel_bytes; }
   bool fits() const { return needed_bytes() <= budget_bytes; }
   // What a step writes to the spill file and reads from it; nothing where it needs none.
   SpilledBytes spilled_bytes() const;
+  // The same, after what it can do without was given up where it has to be.
+  bool fits_if_saved_in_place() {
+    if (!fits()) save_bytes = 0;
+    return fits();
+  }
   // The table: bytes by kind, the peak, the largest values.
   std::string text() const;
   // The largest of them, as "the weights (12.3 MiB)".

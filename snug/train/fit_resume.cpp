@@ -56,6 +56,12 @@ void FitRun::visit_progress(StateVisitor& visitor) {
   model_.stop_training = stops;
 }
 
+// For people: what the run is described by now counts.
+void FitRun::visit_description(StateVisitor& visitor) const {
+  std::string text = description_;
+  visitor.visit("file", text);
+}
+
 // Without checkpoints it goes as it came.
 void FitRun::save_stopped() {
   stopped_ = true;
@@ -105,7 +111,8 @@ RunContents FitRun::contents(History& history) {
                {"optimizer", [optimizer = compiled.optimizer(), rate = configured_rate_](
                                  StateVisitor& v) { visit_rate(optimizer, rate, v); }},
                {"guard", [this](StateVisitor& v) { guard_->state(v); }},
-               {"history", [&history](StateVisitor& v) { visit_history(history, v); }}};
+               {"history", [&history](StateVisitor& v) { visit_history(history, v); }},
+               {"run", [this](StateVisitor& v) { visit_description(v); }}};
   if (best_) all.parts.push_back({"best", [this](StateVisitor& v) { best_->state(v); }});
   for (size_t i = 0; i < callbacks_.size(); ++i) {
     all.parts.push_back({fmt::format("callback.{}", i),
@@ -151,7 +158,7 @@ void FitRun::begin(History& history) {
     if (in_epoch_ && !options_.steps_per_epoch && training_->can_wind())
       step_ = (place_.position + batch_size_ - 1) / batch_size_;
   }
-  checkpoints_->start(contents(history));
+  checkpoints_->start(contents(history), steps_, plan_.save_bytes > 0);
 }
 
 bool FitRun::is_interrupted() {

@@ -2,76 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "snug/base/error.h"
 #include "snug/data/generator.h"
 #include "snug/data/source_testing.h"
-#include "snug/nn/dropout.h"
-#include "snug/nn/normalization.h"
-#include "snug/testing/faulty_file.h"
-#include "snug/testing/memory_files.h"
 #include "snug/testing/temp_dir.h"
-#include "snug/train/callbacks.h"
 #include "snug/train/fit.h"
-#include "snug/train/fit_testing.h"
+#include "snug/train/resume_testing.h"
 
 namespace snug::testing {
 namespace {
-
-constexpr int64_t kRowCount = 53;
-
-// Everything that can go wrong in a resume: shuffling, dropout, batch norm, moments, a rate that a
-// callback lowers, early stopping with its best weights, validation, a log file.
-struct RunSetup {
-  FileSystem* files = nullptr;
-  std::shared_ptr<RecordingSource> source;
-  Sequential model;
-  FitOptions options;
-
-  RunSetup(FileSystem& to, const Rows& rows, const Optimizer& optimizer = Adam(0.01))
-      : files(&to),
-        source(std::make_shared<RecordingSource>(rows.regression(0, 40))),
-        model({Input({3}), Dense(6, "relu"), BatchNormalization(), Dropout(0.3), Dense(1)}) {
-    model.compile({.optimizer = optimizer, .loss = "mse", .metrics = {"mae"}});
-    options = {.batch_size = 8,
-               .epochs = 6,
-               .validation_data = rows.regression(40, kRowCount - 40),
-               .callbacks = {EarlyStopping({.patience = 4, .restore_best_weights = true}),
-                             CSVLogger("log.csv", {}, to)},
-               .verbose = 0,
-               .threads = 1,
-               .seed = 5,
-               .checkpoint = {.directory = "saved", .every_seconds = 0, .files = &to}};
-    if (!optimizer->common().learning_rate.schedule()) {
-      options.callbacks.push_back(ReduceLROnPlateau({.patience = 1, .min_delta = 0.05}));
-    }
-  }
-  static Optimizer Adam(double rate) { return snug::Adam({.learning_rate = rate}); }
-
-  History run() { return model.fit(source, options); }
-};
-
-struct Result {
-  std::vector<std::vector<float>> weights;
-  std::map<std::string, std::vector<double>> history;
-  std::vector<int> epochs;
-  std::string log;
-  std::vector<int64_t> rows;
-  friend bool operator==(const Result&, const Result&) = default;
-};
-
-Result result_of(RunSetup& setup, const History& history) {
-  return {setup.model.get_weights(), history.history, history.epoch,
-          read_text(*setup.files, "log.csv"), setup.source->take()};
-}
-
-Result undisturbed(const Rows& rows, const Optimizer& optimizer = RunSetup::Adam(0.01)) {
-  MemoryFiles files;
-  RunSetup setup(files, rows, optimizer);
-  const History history = setup.run();
-  return result_of(setup, history);
-}
 
 TEST(Resume, AtEveryStepGivesTheSameBits) {
   const Rows rows(kRowCount, 3);
@@ -277,6 +217,7 @@ TEST(Checkpoints, TheNewestAndTheBestAreKept) {
   MemoryFiles files;
   RunSetup setup(files, rows);
   setup.options.checkpoint.every_steps = 2;
+  setup.options.checkpoint.beside = false;
   setup.options.checkpoint.best = "val_loss";
   const History history = setup.run();
   const size_t steps = history.epoch.size() * 5;
@@ -310,52 +251,6 @@ TEST(Checkpoints, AFullDiskIsRefusedBeforeTheFirstStep) {
   EXPECT_EQ(setup.model.compiled().iterations(), 0);
 }
 
-// Every call fails once, in every way: the run goes on or stops with a message, and what is on the
-// disk afterwards resumes to the same bits.
-TEST(Checkpoints, EveryWriteMayFail) {
-  const Rows rows(kRowCount, 3);
-  const Result whole = undisturbed(rows);
-  const auto make = [&](FileSystem& files) {
-    RunSetup setup(files, rows);
-    setup.options.checkpoint.every_steps = 4;
-    setup.options.resume = true;
-    return setup;
-  };
-  MemoryFiles counted_disk;
-  FaultyFiles counted(counted_disk);
-  make(counted).run();
-  const int64_t calls = counted.calls();
-  ASSERT_GT(calls, 60);
-  const LogText log;
-  int64_t stopped = 0;
-  for (const Fault fault :
-       {Fault::no_space, Fault::input_output, Fault::short_write, Fault::crash}) {
-    // All of them by seed: each fault has its own calls.
-    for (int64_t call = 1 + static_cast<int64_t>(fault); call <= calls; call += 3) {
-      MemoryFiles disk;
-      FaultyFiles files(disk);
-      files.fail_call(call, fault);
-      bool ended = false;
-      try {
-        RunSetup setup = make(files);
-        EXPECT_EQ(setup.run().history, whole.history);
-        EXPECT_EQ(setup.model.get_weights(), whole.weights) << "call " << call;
-        ended = true;
-      } catch (const FileError&) {
-        ++stopped;
-      } catch (const Crash&) {
-      }
-      if (ended) continue;
-      const auto after =
-          fault == Fault::crash ? disk.after_crash(static_cast<uint64_t>(call)) : nullptr;
-      RunSetup again = make(after ? *after : disk);
-      EXPECT_EQ(again.run().history, whole.history) << "call " << call;
-      EXPECT_EQ(again.model.get_weights(), whole.weights) << "call " << call;
-    }
-  }
-  EXPECT_LT(stopped, calls);
-}
-
 TEST(Checkpoints, ADirectoryInUseIsRefused) {
   const TempDir folder;
   const Rows rows(kRowCount, 3);
@@ -365,23 +260,6 @@ TEST(Checkpoints, ADirectoryInUseIsRefused) {
     model.fit(rows.regression(), {.verbose = 0, .checkpoint = {.directory = folder.path()}});
   });
   expect_within(message, "is using this directory");
-}
-
-TEST(Checkpoints, NeverHoldWhatIsNotFinite) {
-  const Rows rows(kRowCount, 3);
-  MemoryFiles files;
-  Sequential model = regression_model(3);
-  const auto spoil = LambdaCallback({.on_epoch_end = [&](int epoch, Logs&) {
-    if (epoch == 1) model.weights()[0]->tensor().as<float>()[0] = NAN;
-  }});
-  LogText log;
-  model.fit(rows.regression(),
-            {.epochs = 2,
-             .callbacks = {spoil},
-             .verbose = 0,
-             .checkpoint = {.directory = "saved", .every_epochs = 1, .files = &files}});
-  expect_within(log.messages, "no checkpoint could be saved: weights/dense/kernel holds nan");
-  EXPECT_EQ(files.list("saved").size(), 1);
 }
 
 TEST(BackupAndRestore, GoesOnAndCleansUp) {

@@ -9,6 +9,7 @@
 #include "snug/train/fit.h"
 #include "snug/train/lint.h"
 #include "snug/train/refusal.h"
+#include "snug/train/state_copy.h"
 
 namespace snug {
 namespace {
@@ -115,6 +116,9 @@ class FitPlanner {
           setup_.plan.arena_bytes, static_cast<int64_t>(setup_.plan.validation->arena_bytes()));
     }
     widen_ahead();
+    const int64_t copy_bytes = bytes_to_save_beside();
+    if (setup_.plan.needed_bytes() + copy_bytes <= budget.bytes)
+      setup_.plan.save_bytes = copy_bytes;
     return std::move(setup_);
   }
 
@@ -149,6 +153,21 @@ class FitPlanner {
         source, StagerOptions{.range = rows, .batch_size = std::min(batch, available)});
     return evaluation_step(model_.network(), compiled_,
                            target_types(*source, model_.network(), has_weights(*source)));
+  }
+
+  // A copy of all that a checkpoint holds, and the writer's stack; 0 where nothing is saved.
+  int64_t bytes_to_save_beside() const {
+    constexpr int64_t kWriter = 128_KiB;
+    CheckpointOptions checkpoint = options_.checkpoint;
+    for (const CallbackPtr& callback : options_.callbacks)
+      checkpoint = callback->checkpoints().value_or(checkpoint);
+    if (!checkpoint.is_on() || !checkpoint.beside) return 0;
+    Variables saved = model_.weights();
+    saved.insert(saved.end(), compiled_.slots().begin(), compiled_.slots().end());
+    for (const auto& [variable, value] : setup_.plan.training->step().variables) {
+      if (std::ranges::find(saved, variable) == saved.end()) saved.push_back(variable);
+    }
+    return StateCopy::bytes_for(saved) + kWriter;
   }
 
   // All but the arena.
@@ -271,7 +290,7 @@ FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
 
 int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come) {
   int64_t total = budget.process_bytes + resident_bytes() - budget.before_bytes +
-                  plan.callback_bytes + still_to_come;
+                  plan.callback_bytes + plan.save_bytes + still_to_come;
   if (budget.whole_process) total = std::max(total, peak_resident_bytes() + kForRest);
   return std::max<int64_t>(total - (plan.total_bytes() - plan.reserve_bytes), 0);
 }
@@ -303,7 +322,7 @@ FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& opti
       FitSetup setup = plan_fit(model, model.compiled(), data, options, budget);
       if (!alone.was_alone()) return setup;
       setup.plan.reserve_bytes = compiled_reserve(setup.plan, budget);
-      if (setup.plan.fits()) return setup;
+      if (setup.plan.fits_if_saved_in_place()) return setup;
       // The next plan is made within what the kernels leave.
       budget.reserve_bytes = setup.plan.reserve_bytes;
       if (tried == kTries) throw BudgetError("fit: its kernels do not fit the budget");

@@ -89,7 +89,7 @@ void FitRun::warm_up() {
   plan_.reserve_bytes = measured_reserve(plan_, budget_, kForRest);
   plan_.is_measured = true;
   if (budget_.whole_process) plan_.kernel_bytes = kernel_bytes();
-  if (plan_.fits()) return;
+  if (plan_.fits_if_saved_in_place()) return;
   budget_.reserve_bytes = plan_.reserve_bytes;
   throw FitRefused(explain_refusal(model_, data_, options_, budget_));
 }

@@ -2,6 +2,7 @@
 
 #include "snug/base/error.h"
 #include "snug/base/log.h"
+#include "snug/base/repeated_warning.h"
 #include "snug/train/callback_definitions.h"
 #include "snug/train/monitor.h"
 
@@ -51,6 +52,12 @@ class ModelCheckpointDefinition final : public CallbackDefinition {
     if (options_.save_freq && ++batches_ % *options_.save_freq == 0) save_if_better(epoch_, logs);
   }
 
+  void state(StateVisitor& visitor) override {
+    visitor.visit("best", best_);
+    visitor.visit("epoch", epoch_);
+    visitor.visit("batches", batches_);
+  }
+
  private:
   void check_path() const {
     const std::string_view path = filepath_;
@@ -63,21 +70,32 @@ class ModelCheckpointDefinition final : public CallbackDefinition {
   }
 
   void save_if_better(int epoch, const Logs& logs) {
-    if (!options_.save_best_only) return save(epoch, logs, "");
+    if (!options_.save_best_only) return static_cast<void>(save(epoch, logs, ""));
     const std::optional<double> current = monitor_.value(logs);
     if (!current || !monitor_.improves(*current, best_)) return;
-    save(epoch, logs,
-         fmt::format("{} improved from {:.5f} to {:.5f}, ", options_.monitor, best_, *current));
-    best_ = *current;
+    const std::string news =
+        fmt::format("{} improved from {:.5f} to {:.5f}, ", options_.monitor, best_, *current);
+    // One that could not be saved is not the best: the next that is better than the file is saved.
+    if (save(epoch, logs, news)) best_ = *current;
   }
 
-  void save(int epoch, const Logs& logs, const std::string& news) {
+  // A disk that fails does not end the run, and the file that is there stays: false.
+  bool save(int epoch, const Logs& logs, const std::string& news) {
     const std::string path = path_of(epoch, logs);
     if (options_.verbose > 0)
       log_message(LogLevel::info, "Epoch {}: {}saving model to {}", epoch + 1, news, path);
-    const Path folder = Path(path).parent_path();
-    if (!folder.empty()) files_.create_directories(folder);
-    model().save(path, files_);
+    try {
+      const Path folder = Path(path).parent_path();
+      if (!folder.empty()) files_.create_directories(folder);
+      model().save(path, files_);
+    } catch (const FileError& error) {
+      trouble_.failed(fmt::format(
+          "ModelCheckpoint: {}. Training goes on, and saving is tried again when it is due",
+          error.what()));
+      return false;
+    }
+    trouble_.worked();
+    return true;
   }
 
   std::string path_of(int epoch, const Logs& logs) const {
@@ -101,6 +119,7 @@ class ModelCheckpointDefinition final : public CallbackDefinition {
   double best_ = 0;
   int epoch_ = 0;
   int64_t batches_ = 0;
+  RepeatedWarning trouble_;
 };
 
 }  // namespace

@@ -23,7 +23,10 @@ class Trials {
       : model_(model), data_(data), options_(options), budget_(budget) {}
 
   FitPlan fastest() {
-    return plan_fit(model_, model_.compiled(), data_, options_, without_limit(budget_)).plan;
+    FitPlan plan =
+        plan_fit(model_, model_.compiled(), data_, options_, without_limit(budget_)).plan;
+    plan.save_bytes = 0;  // It can do without.
+    return plan;
   }
 
   // The planner knows what a step lacks: each try adds what the one before has missed. `enough`

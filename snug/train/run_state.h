@@ -1,14 +1,17 @@
 // What a run carries from step to step beside its variables, as named numbers: for checkpoints.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "snug/tensor/tensor.h"
+
 namespace snug {
+
+class File;
 
 // Visits fields under names, to write or to read them: one function for both directions, so that
 // they cannot differ. Names within one object are unique. A reader throws CorruptFile where a name
@@ -21,10 +24,15 @@ class StateVisitor {
   virtual void visit(std::string_view name, double& value) = 0;
   virtual void visit(std::string_view name, std::string& value) = 0;
   virtual void visit(std::string_view name, std::vector<double>& values) = 0;
-  // Bytes of a fixed number that both sides know.
-  virtual void visit_bytes(std::string_view name, std::span<std::byte> bytes) = 0;
+  // An array whose type both sides know. A writer reads it where it stands, perhaps while training
+  // goes on: it must stay as it is until on_epoch_end or on_train_end is called.
+  virtual void visit_values(std::string_view name, const Tensor& values) = 0;
 
   virtual bool reads() const = 0;
+
+  // A file of one's own that must be on the disk before the checkpoint is: it is synced then,
+  // perhaps by another thread while this one goes on.
+  virtual void sync_first(std::shared_ptr<File> /*file*/) {}
 
   void visit(std::string_view name, bool& value) {
     int64_t number = value ? 1 : 0;

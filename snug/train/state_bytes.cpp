@@ -26,13 +26,12 @@ void StateWriter::visit(std::string_view name, std::vector<double>& values) {
   begin(name, StateKind::numbers, values.size() * sizeof(double));
   out_.bytes(std::as_bytes(std::span(values)));
 }
-void StateWriter::visit_bytes(std::string_view name, std::span<std::byte> bytes) {
-  begin(name, StateKind::bytes, bytes.size());
-  out_.bytes(bytes);
+void StateWriter::visit_values(std::string_view name, const Tensor& values) {
+  values_.emplace_back(name, values);
 }
 
-StateReader::StateReader(std::vector<std::byte> bytes, std::string where)
-    : bytes_(std::move(bytes)), where_(std::move(where)) {
+StateReader::StateReader(std::vector<std::byte> bytes, std::string where, ReadValues read_values)
+    : bytes_(std::move(bytes)), where_(std::move(where)), read_values_(std::move(read_values)) {
   CheckpointInput in(bytes_, where_);
   while (!in.is_at_end()) {
     Entry entry{
@@ -41,7 +40,7 @@ StateReader::StateReader(std::vector<std::byte> bytes, std::string where)
     entry.bytes = in.bytes(count);
     const bool number = entry.kind == StateKind::integer || entry.kind == StateKind::number;
     if ((number && count != 8) || (entry.kind == StateKind::numbers && count % 8 != 0) ||
-        entry.kind < StateKind::integer || entry.kind > StateKind::bytes) {
+        entry.kind < StateKind::integer || entry.kind > StateKind::numbers) {
       throw CorruptFile("{}: \"{}\" is of no known kind; take an older checkpoint", where_,
                         entry.name);
     }
@@ -75,13 +74,9 @@ void StateReader::visit(std::string_view name, std::vector<double>& values) {
   values.resize(bytes.size() / sizeof(double));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
 }
-void StateReader::visit_bytes(std::string_view name, std::span<std::byte> into) {
-  const auto bytes = find(name, StateKind::bytes).bytes;
-  if (bytes.size() != into.size()) {
-    throw CorruptFile("{}: \"{}\" has {} bytes instead of {}; it is of another model", where_, name,
-                      bytes.size(), into.size());
-  }
-  std::ranges::copy(bytes, into.begin());
+void StateReader::visit_values(std::string_view name, const Tensor& values) {
+  SNUG_CHECK(read_values_, "nobody reads the values of {}", name);
+  read_values_(std::string(name), values);
 }
 
 std::vector<std::string> StateReader::lines() const {
@@ -100,9 +95,6 @@ std::vector<std::string> StateReader::lines() const {
         break;
       case StateKind::numbers:
         value = fmt::format("{} numbers", entry.bytes.size() / sizeof(double));
-        break;
-      case StateKind::bytes:
-        value = fmt::format("{} bytes", entry.bytes.size());
         break;
     }
     while (value.ends_with('\n')) value.pop_back();

@@ -32,6 +32,14 @@ const char* slot_word(const ops::UpdateRule& rule, int slot) {
   }
 }
 
+std::span<const float> scales_of(const Program& program, const Node& node,
+                                 const ops::UpdateLayout& layout) {
+  if (layout.scales < 0) return {};
+  const void* scales = program.pending(node.input(layout.scales));
+  SNUG_CHECK(scales != nullptr);
+  return {static_cast<const float*>(scales), layout.places.size()};
+}
+
 }  // namespace
 
 StepGuard::StepGuard(Runner& runner, const GuardOptions& options)
@@ -57,6 +65,7 @@ StepGuard::Reading& StepGuard::reading_of(Program& program) {
          .product = layout.product < 0 ? nullptr : static_cast<float*>(variable(layout.product)),
          .square_norms = program.tensor(update.nodes.square_norms).as<double>(),
          .largest = program.tensor(ops::largest_magnitudes(update.nodes.square_norms)).as<float>(),
+         .scales = scales_of(program, node, layout),
          .reach = program.tensor(update.nodes.reach).as<float>().data()});
   }
   if (step.largest_committed)
@@ -129,6 +138,14 @@ std::optional<GuardFinding> StepGuard::check_update(const Update& update,
     return GuardFinding{Kind::too_large,
                         fmt::format("the gradient of {} reaches {:.3g}, more than {:.3g}", name,
                                     largest, options_.most_gradient)};
+  }
+  // Clipping never enlarges.
+  for (size_t i = 0; i < update.scales.size(); ++i) {
+    const float scale = update.scales[i];
+    if (scale >= 0 && scale <= 1) continue;
+    return GuardFinding{std::isfinite(scale) ? Kind::too_large : Kind::not_finite,
+                        fmt::format("the gradient of {} would be multiplied by {} to clip it",
+                                    name_of_input(*update.node, layout.places[i].weight), scale)};
   }
   const double bound = ops::update_bound(layout.rule,
                                          {.learning_rate = rate,

@@ -52,6 +52,7 @@ class StepGuard {
     const float* product = nullptr;  // Null where the rule has none.
     std::span<const double> square_norms;
     std::span<const float> largest;
+    std::span<const float> scales;  // That the gradients are clipped by.
     const float* reach = nullptr;
   };
   struct Reading {

@@ -101,7 +101,9 @@ double trivial(const LossSpec& loss, const SourcePtr& data, int64_t units) {
   FitRun run(model, data, {.verbose = 0, .guard = {.policy = GuardOptions::Policy::off}});
   run.run();
   Runner& runner = *run.plan().training;
-  return trivial_loss(model.compiled(), runner.step(), *runner.programs()[0]);
+  TrivialLoss trivial(model.compiled(), runner.step());
+  trivial.add(*runner.programs()[0]);
+  return trivial.loss();
 }
 
 TEST(TrivialLoss, FollowsTheTargets) {

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 #include <string>
 
-#include "snug/interop/event_file.h"
 #include "snug/train/callbacks.h"
+#include "snug/train/run_log.h"
 
 namespace snug {
 
@@ -28,13 +27,11 @@ class TensorBoardCallback final : public CallbackDefinition {
   void on_train_batch_end(int64_t batch, const Logs& logs) override;
   void on_epoch_end(int epoch, Logs& logs) override;
   void on_train_end(const Logs& logs) override;
+  void state(StateVisitor& visitor) override;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Runs what writes. A disk that is full or gone ends the event files, not the training.
-  template <typename Write>
-  void writing(const Write& write);
   void add_validation(int epoch, const std::string& name, double value);
   void add_run(int epoch);
   void add_weights(int epoch);
@@ -42,8 +39,7 @@ class TensorBoardCallback final : public CallbackDefinition {
   std::string log_dir_;
   TensorBoardOptions options_;
   FileSystem& files_;
-  std::unique_ptr<EventFile> train_, validation_;  // Without train_, nothing is written.
-  bool goes_on_ = false;  // A run that was ended: the next epoch is the first of this file.
+  RunLog train_{"TensorBoard", files_}, validation_{"TensorBoard", files_};
   int64_t batches_ = 0, epoch_batches_ = 0;
   Clock::time_point start_ = Clock::now();
 };

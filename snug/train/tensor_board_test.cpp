@@ -7,11 +7,9 @@
 #include "snug/data/arrays.h"
 #include "snug/interop/event_file.h"
 #include "snug/nn/dense.h"
-#include "snug/testing/faulty_file.h"
 #include "snug/testing/memory_files.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/model.h"
-#include "snug/train/tensor_board.h"
 
 namespace snug::testing {
 namespace {
@@ -103,22 +101,20 @@ std::vector<std::string> tags(const std::vector<Scalar>& scalars, int64_t step) 
 }
 
 struct Fit {
-  explicit Fit(const TensorBoardOptions& board, bool validates = false, int64_t failing = 0) {
-    if (failing > 0) disk.fail_call(failing, Fault::no_space);
+  explicit Fit(const TensorBoardOptions& board, bool validates = false) {
     const SourcePtr data = data::arrays(
         {.x = {snug::Array(x.data(), Shape{4, 2})}, .y = {snug::Array(y.data(), Shape{4, 1})}});
     Sequential model({Input({2}), Dense(1)}, "net");
     model.compile({.optimizer = SGD(), .loss = "mse", .metrics = {"mae"}});
     FitOptions options{.batch_size = 2,
                        .epochs = 3,
-                       .callbacks = {TensorBoard("logs", board, disk)},
+                       .callbacks = {TensorBoard("logs", board, files)},
                        .verbose = 0};
     if (validates) options.validation_data = data;
     history = model.fit(data, options);
   }
   std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8}, y = {1, 2, 3, 4};
   MemoryFiles files;
-  FaultyFiles disk{files};
   History history;
 };
 
@@ -167,39 +163,6 @@ TEST(TensorBoard, WritesBatchesAndHistogramsWhenAsked) {
   EXPECT_EQ(batches, 3);     // Of 6.
   EXPECT_EQ(histograms, 2);  // After the first and the third epoch.
   EXPECT_EQ(rates, 3);
-}
-
-// What the first file needs is found before the first step; from then on training goes on.
-TEST(TensorBoard, DoesNotStopTrainingWhenTheDiskIsFull) {
-  MemoryFiles files;
-  FaultyFiles counter(files);
-  EventFile first("logs/train", counter);
-  const int64_t beginning = counter.calls(), all = Fit({}, true).disk.calls();
-  ASSERT_GT(all, beginning + 5);
-  for (int64_t call = 1; call <= all; ++call) {
-    SCOPED_TRACE(call);
-    if (call <= beginning) {
-      EXPECT_THROW(Fit({}, true, call), FileError);
-    } else {
-      EXPECT_EQ(Fit({}, true, call).history.history.at("loss").size(), 3);
-    }
-  }
-}
-
-TEST(TensorBoard, MarksWhereAResumedRunGoesOn) {
-  MemoryFiles files;
-  TensorBoardCallback board("logs", {}, files);
-  Sequential model({Input({2}), Dense(1)}, "net");
-  board.set_model(model);
-  board.set_params({.epochs = 9, .resumed = true});
-  board.on_train_begin();
-  board.on_epoch_begin(7);
-  board.on_epoch_begin(8);
-  board.on_train_end({});
-  const std::vector<std::string> found = events(files, "logs/train");
-  ASSERT_EQ(found.size(), 2) << "the version, the mark, and not the model again";
-  EXPECT_EQ(bytes_at(found[1], 7), std::string("\x08\x01"));
-  EXPECT_EQ(fields(found[1])[1].value, 7);
 }
 
 TEST(TensorBoard, RefusesSettingsWithoutSense) {

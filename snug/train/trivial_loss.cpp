@@ -5,40 +5,59 @@
 #include <string_view>
 
 namespace snug {
-namespace {
 
-double variance(std::span<const float> values) {
-  double sum = 0, squares = 0;
-  for (const float value : values) {
-    sum += value;
-    squares += static_cast<double>(value) * value;
-  }
-  const auto count = static_cast<double>(std::max<size_t>(values.size(), 1));
-  return std::max(0.0, squares / count - sum / count * (sum / count));
-}
-
-double loss_of_output(std::string_view loss, const Shape& prediction, const Tensor& targets) {
-  if (loss.ends_with("Crossentropy")) {
-    const int64_t classes = prediction.rank() > 1 ? prediction[-1] : 1;
-    return std::log(static_cast<double>(std::max<int64_t>(classes, 2)));
-  }
-  if (targets.data == nullptr || targets.dtype() != DType::float32) return 1;
-  const double spread = variance(targets.as<float>());
-  if (loss == "MeanSquaredError") return spread;
-  if (loss == "MeanAbsoluteError" || loss == "Huber" || loss == "LogCosh") return std::sqrt(spread);
-  return 1;
-}
-
-}  // namespace
-
-double trivial_loss(const Compiled& compiled, const StepGraph& step, const Program& program) {
-  double total = 0;
+TrivialLoss::TrivialLoss(const Compiled& compiled, const StepGraph& step) {
   for (size_t i = 0; i < step.targets.size(); ++i) {
-    total += std::abs(compiled.loss_weight(i)) * loss_of_output(compiled.loss(i)->class_name(),
-                                                                step.predictions[i].shape(),
-                                                                program.tensor(step.targets[i]));
+    const std::string_view loss = compiled.loss(i)->class_name();
+    const Shape& prediction = step.predictions[i].shape();
+    Output output{.target = step.targets[i], .weight = std::abs(compiled.loss_weight(i))};
+    output.is_root = loss == "MeanAbsoluteError" || loss == "Huber" || loss == "LogCosh";
+    if (loss.ends_with("Crossentropy")) {
+      const int64_t classes = prediction.rank() > 1 ? prediction[-1] : 1;
+      output.fixed = std::log(static_cast<double>(std::max<int64_t>(classes, 2)));
+    } else if (step.targets[i].dtype() != DType::float32 ||
+               (loss != "MeanSquaredError" && !output.is_root)) {
+      output.fixed = 1;
+    }
+    outputs_.push_back(output);
+  }
+}
+
+// A batch's own mean and squares first, which loops without a division, then both together.
+void TrivialLoss::add(const Program& program) {
+  for (Output& output : outputs_) {
+    if (output.fixed > 0) continue;
+    const Tensor targets = program.tensor(output.target);
+    if (targets.data == nullptr || targets.size() == 0) continue;
+    const auto count = static_cast<double>(targets.size());
+    double mean = 0, squares = 0;
+    for (const float value : targets.as<float>()) mean += value;
+    mean /= count;
+    for (const float value : targets.as<float>()) squares += (value - mean) * (value - mean);
+    const double distance = mean - output.mean, all = output.count + count;
+    output.squares += squares + distance * distance * output.count * count / all;
+    output.mean += distance * count / all;
+    output.count = all;
+  }
+}
+
+double TrivialLoss::loss() const {
+  double total = 0;
+  for (const Output& output : outputs_) {
+    const double variance = output.count > 0 ? output.squares / output.count : 0;
+    const double moving = output.is_root ? std::sqrt(variance) : variance;
+    total += output.weight * (output.fixed > 0 ? output.fixed : moving);
   }
   return total;
+}
+
+void TrivialLoss::state(StateVisitor& visitor) {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const std::string name = fmt::format("targets.{}.", i);
+    visitor.visit(name + "count", outputs_[i].count);
+    visitor.visit(name + "mean", outputs_[i].mean);
+    visitor.visit(name + "squares", outputs_[i].squares);
+  }
 }
 
 }  // namespace snug

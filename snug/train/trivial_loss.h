@@ -1,13 +1,34 @@
+// The loss that a constant prediction would have: what a model that has learned nothing is measured
+// by.
 #pragma once
 
-#include "snug/exec/program.h"
-#include "snug/train/step_graph.h"
+#include "snug/train/compiled.h"
+#include "snug/train/run_state.h"
+#include "snug/train/runner.h"
 
 namespace snug {
 
-// About the loss that a constant prediction has, by the targets in the program's slots: the spread
-// of the targets for errors, the logarithm of the classes for crossentropies, 1 for losses that it
-// does not know. Those of several outputs add up with their weights.
-double trivial_loss(const Compiled& compiled, const StepGraph& step, const Program& program);
+// The variance of the targets seen so far for mse, its root for mae, huber and log_cosh, the
+// logarithm of the number of classes for crossentropies, 1 for other losses; of all outputs, by
+// their loss_weights.
+class TrivialLoss {
+ public:
+  TrivialLoss(const Compiled& compiled, const StepGraph& step);
+
+  // The targets that stand in the program's slots.
+  void add(const Program& program);
+  double loss() const;
+  void state(StateVisitor& visitor);
+
+ private:
+  struct Output {
+    Value target;
+    double weight = 1;
+    double fixed = 0;  // Where it does not depend on the targets.
+    bool is_root = false;
+    double count = 0, mean = 0, squares = 0;  // Squares of the distances to the mean.
+  };
+  std::vector<Output> outputs_;
+};
 
 }  // namespace snug

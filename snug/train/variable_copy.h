@@ -19,38 +19,36 @@ class VariableCopy {
 
   void take(const Variables& variables) {
     reserve(variables);
-    copy(variables, [](std::byte* kept, const Tensor& tensor) {
-      std::memcpy(kept, tensor.data, tensor.bytes());
+    each(variables, [](const VariablePtr& variable, std::byte* kept) {
+      std::memcpy(kept, variable->tensor().data, variable->type().bytes());
     });
   }
 
   void give_back(const Variables& variables) const {
-    copy(variables, [](const std::byte* kept, const Tensor& tensor) {
-      std::memcpy(tensor.data, kept, tensor.bytes());
+    each(variables, [](const VariablePtr& variable, const std::byte* kept) {
+      std::memcpy(variable->tensor().data, kept, variable->type().bytes());
     });
   }
 
   // Room for these variables, to be filled.
   void reserve(const Variables& variables) {
     if (is_empty()) block_ = Arena(bytes_for(variables));
-    bytes_ = bytes_for(variables);
   }
-  std::span<std::byte> bytes() const { return {block_.data(), is_empty() ? 0 : bytes_}; }
 
   void clear() { block_ = Arena(); }
 
- private:
-  template <typename Copy>
-  void copy(const Variables& variables, const Copy& copy_one) const {
+  // Calls visit(variable, where its values are kept) for each.
+  template <typename Visit>
+  void each(const Variables& variables, const Visit& visit) const {
     std::byte* at = block_.data();
     for (const VariablePtr& variable : variables) {
-      copy_one(at, variable->tensor());
+      visit(variable, at);
       at += variable->type().bytes();
     }
   }
 
+ private:
   Arena block_;
-  size_t bytes_ = 0;
 };
 
 }  // namespace snug

@@ -109,7 +109,7 @@ int64_t allocations() {
 
 TEST(EveryAllocation, MayFail) {
   const int64_t all = allocations();
-  for (int64_t n = 1; n <= all; n += n < 2000 ? 5 : 101) fail(n);
+  for (int64_t n = 1; n <= all; n += n < 2000 ? 1 : 50) fail(n);
 }
 
 // The long form: --gtest_also_run_disabled_tests --gtest_filter=*Each*

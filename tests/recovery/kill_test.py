@@ -17,9 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 ROWS, FEATURES = 200, 6
-RUN_FILE = """\
+# Two runs in turns: one whose rate follows a schedule, one whose callbacks set it; the second on pictures, which are noisy
+# and dropped in another place each time, and saved in place.
+RUN_FILES = ["""\
 data: {train: {x: x.npy, y: y.npy}}
 model:
   - dense: {units: 16, activation: relu}
@@ -39,7 +42,38 @@ fit:
   threads: 2
   callbacks: [{early_stopping: {patience: 6, restore_best_weights: true}}, {csv_logger: {filename: log.csv}}]
   checkpoint: {every_steps: 1, every_seconds: 0, best: val_loss}
-"""
+""", """\
+data: {train: {x: x.npy, y: y.npy}}
+model:
+  - reshape: [3, 2, 1]
+  - random_flip
+  - random_translation: {height_factor: 0.3, width_factor: 0.3}
+  - conv2d: {filters: 6, kernel_size: 2, padding: same, use_bias: false}
+  - batch_normalization
+  - relu
+  - spatial_dropout2d: 0.2
+  - flatten
+  - gaussian_noise: 0.1
+  - dense: 1
+fit:
+  loss: mae
+  optimizer: {adam: {learning_rate: 0.02, clipnorm: 1, use_ema: true, ema_overwrite_frequency: 30}}
+  metrics: [mse]
+  batch_size: 7
+  epochs: 6
+  validation_split: 0.25
+  seed: 11
+  verbose: 0
+  threads: 2
+  guard: {policy: rollback, rollback_steps: 5}
+  callbacks:
+    - early_stopping: {patience: 3, restore_best_weights: true}
+    - reduce_lr_on_plateau: {patience: 1, factor: 0.5, min_delta: 0.05}
+    - csv_logger: {filename: log.csv}
+    - model_checkpoint: {filepath: kept.keras, save_best_only: true}
+    - tensor_board: {log_dir: events}
+  checkpoint: {every_steps: 2, every_seconds: 0, best: val_loss, beside: false}
+"""]
 
 
 def write_npy(path, shape, values):
@@ -49,13 +83,13 @@ def write_npy(path, shape, values):
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + body)
 
 
-def make_folder(folder):
+def make_folder(folder, kind):
     draw = random.Random(1)
     x = [draw.gauss(0, 1) for _ in range(ROWS * FEATURES)]
     y = [sum(x[i * FEATURES:(i + 1) * FEATURES]) + draw.gauss(0, 0.1) for i in range(ROWS)]
     write_npy(folder / "x.npy", (ROWS, FEATURES), x)
     write_npy(folder / "y.npy", (ROWS,), y)
-    (folder / "run.yaml").write_text(RUN_FILE)
+    (folder / "run.yaml").write_text(RUN_FILES[kind])
 
 
 def sections(path):
@@ -70,20 +104,46 @@ def sections(path):
     return found
 
 
+def is_bits(section):
+    """Not the run file, which has the folder in it; nor what holds seconds or names of files: of RunWatch and TensorBoard."""
+    return section != "run" and not section.startswith("callback.") or section in ("callback.0", "callback.1")
+
+
 def result_of(folder):
-    """What must not differ: the history, the log and the whole state at the end but for the seconds."""
+    """What must not differ: the history, the logs, the models and the whole state at the end but for the seconds."""
     run = folder / "runs/run/1"
     newest = sorted((run / "checkpoints").glob("0*.ckpt"))[-1]
     state = sections(newest)
     summary = json.loads((run / "summary.json").read_text())
     return {
-        "state": {name: state[name] for name in state if name != "callback.2"},
+        "state": {name: state[name] for name in state if is_bits(name)},
         "history": (run / "history.csv").read_text(),
         "log": (folder / "log.csv").read_text(),
         "steps": summary["steps"],
         "epochs": summary["epochs"],
         "metrics": summary["metrics"],
+        "models": {path.name: weights_of(path) for path in [*run.glob("*.keras"), *folder.glob("*.keras")]},
+        "events": events_of(folder),
     }
+
+
+def weights_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return archive.read("model.weights.h5")
+
+
+def events_of(folder):
+    """The number of whole records in the newest event files, which must be neither doubled nor holed; the rest are seconds. A run
+    that is killed before its first checkpoint begins anew, with files of its own."""
+    counts = []
+    for path in [max(kind.iterdir(), key=lambda path: path.stat().st_mtime) for kind in sorted((folder / "events").iterdir())]:
+        data, at, records = path.read_bytes(), 0, 0
+        while at < len(data):
+            at += 16 + struct.unpack_from("<Q", data, at)[0]
+            records += 1
+        assert at == len(data), f"{path} ends in the middle of a record"
+        counts.append((path.parent.name, records))
+    return counts
 
 
 def run_whole(snug, folder):
@@ -125,21 +185,24 @@ def main():
     done = {"kills": 0, "runs": 0}
     if arguments.state and arguments.state.exists():
         done = json.loads(arguments.state.read_text())
-    with tempfile.TemporaryDirectory() as name:
-        whole = pathlib.Path(name)
-        make_folder(whole)
-        started = time.monotonic()
-        run_whole(snug, whole)
-        seconds = time.monotonic() - started
-        wanted = result_of(whole)
+    wanted, seconds = [], []
+    for kind in range(len(RUN_FILES)):
+        with tempfile.TemporaryDirectory() as name:
+            whole = pathlib.Path(name)
+            make_folder(whole, kind)
+            started = time.monotonic()
+            run_whole(snug, whole)
+            seconds.append(time.monotonic() - started)
+            wanted.append(result_of(whole))
     while done["kills"] < arguments.kills:
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            make_folder(folder)
-            done["kills"] += run_killed(snug, folder, random.Random(done["runs"]), seconds)
+            kind = done["runs"] % len(RUN_FILES)
+            make_folder(folder, kind)
+            done["kills"] += run_killed(snug, folder, random.Random(done["runs"]), seconds[kind])
             done["runs"] += 1
             found = result_of(folder)
-            for key, value in wanted.items():
+            for key, value in wanted[kind].items():
                 if found[key] != value:
                     different = [k for k in value if found[key].get(k) != value[k]] if isinstance(value, dict) else ""
                     sys.exit(f"kill_test: run {done['runs']}: {key} {different} differs from the undisturbed run's")

@@ -1,0 +1,80 @@
+#include "snug/base/beside_thread.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <system_error>
+#include <utility>
+
+namespace snug {
+namespace {
+
+// The owner's threads are never to wait for this one's share of the cores. Where that is not
+// allowed, all stay equal.
+void step_back() {
+  constexpr int kNiceness = 10;
+  [[maybe_unused]] const int refused =
+      ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+}
+
+}  // namespace
+
+BesideThread::~BesideThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void BesideThread::run() {
+  step_back();
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return ends_ || busy_.load(); });
+    if (!busy_.load()) return;
+    lock.unlock();
+    finish_job();
+    lock.lock();
+  }
+}
+
+void BesideThread::finish_job() {
+  std::exception_ptr failure;
+  try {
+    job_();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  job_ = nullptr;
+  failure_ = failure;
+  has_failed_.store(failure != nullptr, std::memory_order_release);
+  busy_.store(false, std::memory_order_release);
+  changed_.notify_all();
+}
+
+void BesideThread::start(std::function<void()> job) {
+  wait();
+  if (!thread_.joinable()) {
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+      return job();
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  job_ = std::move(job);
+  busy_.store(true, std::memory_order_release);
+  changed_.notify_all();
+}
+
+void BesideThread::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !busy_.load(); });
+  has_failed_.store(false, std::memory_order_release);
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+}  // namespace snug
