@@ -34,6 +34,10 @@ FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
 FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
                      const AloneScope& alone);
 
+// Whether a process that stands where this one stood before the fit would come as far: all is
+// planned, compiled and measured, and given back.
+bool would_compile(Model& model, const SourcePtr& data, const FitOptions& options, Budget budget);
+
 // Puts what the kernels of such a fit take, when it runs at its fastest, into the budget.
 void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
                      Budget& budget);

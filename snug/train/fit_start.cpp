@@ -64,6 +64,9 @@ void FitRun::warm_up() {
   if (budget_.whole_process) plan_.kernel_bytes = kernel_bytes();
   if (plan_.fits()) return;
   budget_.reserve_bytes = plan_.reserve_bytes;
+  // Budgets are tried from where this process stood before it was bound.
+  arena_ = Arena();
+  plan_ = {};
   throw FitRefused(explain_refusal(model_, data_, options_, budget_));
 }
 
