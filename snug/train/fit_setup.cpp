@@ -15,7 +15,7 @@ namespace snug {
 namespace {
 
 // What a first run of the programs may add to their compiled kernels: stacks, pages of code.
-constexpr int64_t kForFirstRun = 1536_KiB;
+constexpr int64_t kForFirstRun = 1280_KiB;
 
 bool has_weights(const Source& data) {
   return std::ranges::any_of(data.fields(),

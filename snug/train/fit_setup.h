@@ -11,7 +11,7 @@
 namespace snug {
 
 // What a run adds after it was measured: pages of code of its updates, files and messages.
-inline constexpr int64_t kForRest = 1_MiB;
+inline constexpr int64_t kForRest = 768_KiB;
 
 struct FitSetup {
   int64_t batch_size = 32;
