@@ -1,8 +1,9 @@
 // What a budget costs: workloads at shares of their unconstrained arena.
 //   build/bench/budget_bench [--threads N] [--turns N] [W5 W6 ...]
 // For each, from all of it to the least that works: the plan, its predicted and its measured time.
-// The plans of a workload take turns, so that the machine's moods hit all alike; times are the
-// least of the turns, on the clock and of the processor, and ratios the median of the turns' own.
+// "same bits" is all of it in a reproducible run. The plans of a workload take turns, so that the
+// machine's moods hit all alike; times are the least of the turns, on the clock and of the
+// processor, and ratios the median of the turns' own.
 
 #include <algorithm>
 #include <chrono>
@@ -40,7 +41,7 @@ struct StepTime {
 // A workload's training step, planned within a budget for the arena and the variables.
 class Trial {
  public:
-  Trial(const Workload& workload, int threads, int64_t budget_bytes)
+  Trial(const Workload& workload, int threads, int64_t budget_bytes, bool reproducible = false)
       : data_(workload, 1), model_(workload.model()) {
     const double start = clock_ns(CLOCK_MONOTONIC);
     model_.compile(workload.compile);
@@ -53,6 +54,7 @@ class Trial {
         std::vector{workload.batch},
         RunnerOptions{.target = {.threads = threads},
                       .borrow_inputs = true,
+                      .reproducible = reproducible,
                       .budget_bytes = budget_bytes,
                       .costs = calibrated_costs(real_files(), cache_folder(), threads)});
     planning_seconds_ = (clock_ns(CLOCK_MONOTONIC) - start) / 1e9;
@@ -120,7 +122,7 @@ void print(const Share& share, const Trial& free) {
   const Trial& trial = *share.trial;
   const double wall = least(trial, &StepTime::wall_ns);
   std::printf(
-      "  %-8s arena %10s (%.3f)  planned in %5.2f s  predicted %8.2f ms, measured %8.2f ms: %.2f  "
+      "  %-9s arena %10s (%.3f)  planned in %5.2f s  predicted %8.2f ms, measured %8.2f ms: %.2f  "
       "factor predicted %.3f, measured %.3f (processor %.3f)  parts of %lld rows%s, %lld nodes "
       "again\n",
       share.name.c_str(), bytes_text(trial.plan().arena_bytes).c_str(),
@@ -157,8 +159,12 @@ void run(const Workload& workload, const Settings& settings) {
     if (budget > least)
       shares.push_back({what, std::make_unique<Trial>(workload, settings.threads, budget)});
   }
+  shares.push_back(
+      {"same bits", std::make_unique<Trial>(workload, settings.threads, kUnlimited, true)});
   shares.push_back({"least", std::make_unique<Trial>(workload, settings.threads, least)});
-  Arena memory(static_cast<size_t>(arena));
+  int64_t most = 0;
+  for (const Share& share : shares) most = std::max(most, share.trial->plan().arena_bytes);
+  Arena memory(static_cast<size_t>(most));
   memory.touch();
   for (const Share& share : shares) share.trial->bind(memory);
   for (int turn = -1; turn < settings.turns; ++turn) {

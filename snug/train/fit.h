@@ -31,6 +31,8 @@ class FitRun {
 
  private:
   void start();
+  void prepare();
+  void release();
   void bind();
   void warm_up();
   void open_checkpoints();

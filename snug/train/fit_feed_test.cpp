@@ -26,6 +26,7 @@ struct Fed {
   std::vector<std::vector<float>> weights;
   int64_t arena_bytes = 0;
   bool has_slots = false;
+  std::string plan;
 };
 
 // `less` of what it takes at its fastest.
@@ -38,7 +39,7 @@ Fed train(const SourcePtr& data, int64_t less, bool shuffle = true) {
   const FitPlan& plan = fit.plan();
   Value x = plan.training->step().inputs[0];
   return {model.get_weights(), plan.arena_bytes,
-          plan.training->programs()[0]->tensor(x).data != nullptr};
+          plan.training->programs()[0]->tensor(x).data != nullptr, plan.text()};
 }
 
 constexpr int64_t kMostOfTheRows = kBatch * kFeatures * 4 * 3 / 5;
@@ -56,6 +57,8 @@ TEST(Feeding, BringsRowsWhereTheBudgetHasNoRoomForThem) {
   EXPECT_TRUE(all.has_slots);
   EXPECT_FALSE(part.has_slots);
   EXPECT_LT(part.arena_bytes, all.arena_bytes / 2);
+  EXPECT_NE(all.plan.find("rows of a batch: as they run best"), std::string::npos);
+  EXPECT_NE(part.plan.find("inputs: brought for each part"), std::string::npos) << part.plan;
   expect_near(all, part);
 }
 

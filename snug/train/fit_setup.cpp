@@ -254,14 +254,16 @@ namespace {
 // Plans within what the kernels of the plan before have left, until both fit. Throws BudgetError.
 FitSetup compile_within(Model& model, const SourcePtr& data, const FitOptions& options,
                         Budget& budget, const AloneScope* alone) {
-  constexpr int kTries = 3;
+  constexpr int kTries = 6;
+  constexpr int64_t kMore = 128_KiB;
   const bool is_trial = alone == nullptr;
   for (int tried = 1; tried <= kTries; ++tried) {
     FitSetup setup = plan_fit(model, model.compiled(), data, options, budget, is_trial);
     if (!is_trial && !alone->was_alone()) return setup;
     setup.plan.reserve_bytes = compiled_reserve(setup.plan, budget);
     if (setup.plan.fits()) return setup;
-    budget.reserve_bytes = setup.plan.reserve_bytes;
+    // More each time: a plan in smaller parts has other kernels, which may take more again.
+    budget.reserve_bytes = std::max(budget.reserve_bytes + kMore, setup.plan.reserve_bytes);
   }
   throw BudgetError("fit: its kernels do not fit the budget");
 }

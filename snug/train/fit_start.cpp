@@ -27,6 +27,29 @@ void limit_to_machine(Budget& budget) {
 void FitRun::start() {
   budget_ = fit_budget(model_, data_, options_);
   if (options_.memory > 0) limit_to_machine(budget_);
+  prepare();
+  if (!plan_.fits()) {
+    // The first run took more than was left for it: once more, within what that leaves.
+    release();
+    prepare();
+  }
+  if (!plan_.fits()) {
+    release();
+    throw FitRefused(explain_refusal(model_, data_, options_, budget_));
+  }
+  guard_.emplace(model_.compiled(), *plan_.training, options_.guard);
+}
+
+// Back to where this process stood before it was bound, with what was measured.
+void FitRun::release() {
+  budget_.reserve_bytes = plan_.reserve_bytes;
+  training_.reset();
+  validation_.reset();
+  arena_ = Arena();
+  plan_ = {};
+}
+
+void FitRun::prepare() {
   FitSetup setup = compile_fit(model_, data_, options_, budget_, alone_);
   batch_size_ = setup.batch_size;
   training_rows_ = setup.training_rows;
@@ -35,7 +58,6 @@ void FitRun::start() {
   plan_ = std::move(setup.plan);
   bind();
   warm_up();
-  guard_.emplace(model_.compiled(), *plan_.training, options_.guard);
 }
 
 void FitRun::bind() {
@@ -53,8 +75,7 @@ void FitRun::bind() {
 }
 
 // Runs every program once without committing anything: what the process adds while it runs (pages
-// of code, stacks of threads) is resident from now on, so it can be measured instead of guessed,
-// and a run that would pass its budget is refused before its first step.
+// of code, stacks of threads) is resident from now on, so it can be measured instead of guessed.
 void FitRun::warm_up() {
   training_->warm_up(*plan_.training);
   if (validation_) validation_->warm_up(*plan_.validation);
@@ -62,12 +83,6 @@ void FitRun::warm_up() {
   plan_.reserve_bytes = measured_reserve(plan_, budget_, kForRest);
   plan_.is_measured = true;
   if (budget_.whole_process) plan_.kernel_bytes = kernel_bytes();
-  if (plan_.fits()) return;
-  budget_.reserve_bytes = plan_.reserve_bytes;
-  // Budgets are tried from where this process stood before it was bound.
-  arena_ = Arena();
-  plan_ = {};
-  throw FitRefused(explain_refusal(model_, data_, options_, budget_));
 }
 
 }  // namespace snug
