@@ -32,8 +32,8 @@ struct Argument {
   bool has_rows = false;   // Then a part sees its own stretch.
 };
 
-// One node of the problem: a kernel's run, the making of its prepared form, the bringing of rows that
-// its node is the first of a stage to read, or a transfer, which has neither node nor kernel.
+// One node of the problem: a kernel's run, the making of its prepared form, the bringing of rows
+// that its node is the first of a stage to read, or a transfer, which has neither node nor kernel.
 struct Task {
   enum class What { run, prepare, feed, transfer };
   What what = What::run;
