@@ -1,15 +1,21 @@
-// What a budget costs: workloads at shares of their unconstrained activation memory.
-//   build/bench/budget_bench [--threads N] [--seconds S] [W5 W6 ...]
+// What a budget costs: workloads at shares of their unconstrained arena.
+//   build/bench/budget_bench [--threads N] [--turns N] [W5 W6 ...]
 // For each, from all of it to the least that works: the plan, its predicted and its measured time.
+// "same bits" is all of it in a reproducible run. The plans of a workload take turns, so that the
+// machine's moods hit all alike; times are the least of the turns, on the clock and of the
+// processor, and ratios the median of the turns' own.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 
 #include "bench/workloads/workloads.h"
 #include "snug/base/bytes.h"
 #include "snug/base/threads.h"
+#include "snug/exec/calibration.h"
 #include "snug/exec/spill_file.h"
+#include "snug/plan/squeezer.h"
 #include "snug/plan/transfers.h"
 #include "snug/tensor/arena.h"
 #include "snug/train/fit.h"
@@ -17,23 +23,29 @@
 namespace snug::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 struct Settings {
   int threads = 0;
-  double seconds = 2;
+  int turns = 7;
   std::vector<std::string> names;
+};
+
+double clock_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
+}
+
+// What one step took.
+struct StepTime {
+  double wall_ns = 0, processor_ns = 0;
 };
 
 // A workload's training step, planned within a budget for the arena and the variables.
 class Trial {
  public:
-  Trial(const Workload& workload, int threads, int64_t budget_bytes)
-      : data_(workload, 1), model_(workload.model()), start_(Clock::now()) {
+  Trial(const Workload& workload, int threads, int64_t budget_bytes, bool reproducible = false)
+      : data_(workload, 1), model_(workload.model()) {
+    const double start = clock_ns(CLOCK_MONOTONIC);
     model_.compile(workload.compile);
     model_.network().set_paths();
     stager_.emplace(data_.source, StagerOptions{.range = {.count = workload.batch},
@@ -41,95 +53,140 @@ class Trial {
     runner_ = std::make_unique<Runner>(
         training_step(model_.network(), model_.compiled(),
                       target_types(*data_.source, model_.network(), false)),
-        std::vector{workload.batch}, options_of(threads, budget_bytes));
-    planning_seconds_ = seconds_since(start_);
+        std::vector{workload.batch}, options_of(threads, budget_bytes, reproducible));
+    planning_seconds_ = (clock_ns(CLOCK_MONOTONIC) - start) / 1e9;
   }
 
   const Plan& plan() const { return runner_->programs()[0]->plan(); }
+  double predicted_ns() const {
+    return snug::predicted_ns(runner_->programs()[0]->problem(), plan());
+  }
   int64_t again() const {
     return static_cast<int64_t>(plan().steps.size() -
                                 runner_->programs()[0]->problem().nodes.size());
   }
-  int64_t part_rows() const { return runner_->cuts()[0].forced_part_rows; }
+  const PartitionOptions& cut() const { return runner_->cuts()[0]; }
   double planning_seconds() const { return planning_seconds_; }
 
-  // The median of the steps' times, in nanoseconds.
-  double measure(double seconds) {
+  // All trials of a workload may run in one arena.
+  void bind(const Arena& arena) {
     Variables state;
     for (const auto& [variable, value] : runner_->step().variables) state.push_back(variable);
     allocate(model_.weights(), 1);
     allocate(state, 1);
-    Arena arena(runner_->arena_bytes());
-    arena.touch();
-    std::optional<SpillFile> spill;
     if (runner_->file_bytes() > 0)
-      spill.emplace(real_files(), runner_->spill_options().folder, runner_->file_bytes());
-    runner_->bind(arena.data(), spill ? &spill->queue() : nullptr);
-    std::vector<double> times;
-    const auto begin = Clock::now();
-    for (uint64_t pass = 0; times.size() < 3 || seconds_since(begin) < seconds; ++pass) {
-      stager_->begin_pass(pass);
-      const auto batch = stager_->next(*runner_);
-      feed_learning_rates(runner_->step(), *batch->program);
-      const auto start = Clock::now();
-      batch->program->run(batch->info);
-      times.push_back(1e9 * seconds_since(start));
-    }
-    times.erase(times.begin());  // It touches everything for the first time.
-    std::ranges::sort(times);
-    return times[times.size() / 2];
+      spill_.emplace(real_files(), runner_->spill_options().folder, runner_->file_bytes());
+    runner_->bind(arena.data(), spill_ ? &spill_->queue() : nullptr);
   }
 
   SpilledBytes spilled() const { return spilled_bytes(runner_->programs()[0]->problem(), plan()); }
 
+  StepTime step() {
+    stager_->begin_pass(pass_++);
+    const auto batch = stager_->next(*runner_);
+    feed_learning_rates(runner_->step(), *batch->program);
+    const StepTime start{clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_PROCESS_CPUTIME_ID)};
+    batch->program->run(batch->info);
+    times.push_back({clock_ns(CLOCK_MONOTONIC) - start.wall_ns,
+                     clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start.processor_ns});
+    return times.back();
+  }
+
+  std::vector<StepTime> times;
+
  private:
-  static RunnerOptions options_of(int threads, int64_t budget_bytes) {
-    RunnerOptions options{.target = {.threads = threads}, .budget_bytes = budget_bytes};
+  static RunnerOptions options_of(int threads, int64_t budget_bytes, bool reproducible) {
+    RunnerOptions options{.target = {.threads = threads},
+                          .borrow_inputs = true,
+                          .reproducible = reproducible,
+                          .budget_bytes = budget_bytes,
+                          .costs = calibrated_costs(real_files(), cache_folder(), threads)};
     if (std::getenv("SNUG_NO_SPILL") == nullptr) options.spill = spill_limits(options.spill_file);
     return options;
   }
 
   WorkloadData data_;
   Model model_;
-  Clock::time_point start_;
   std::optional<Stager> stager_;
+  std::optional<SpillFile> spill_;
   std::unique_ptr<Runner> runner_;
   double planning_seconds_ = 0;
+  uint64_t pass_ = 0;
 };
 
-void run(const Workload& workload, const Settings& settings) {
-  Trial free(workload, settings.threads, kUnlimited);
-  const double free_ns = free.measure(settings.seconds);
-  const int64_t persistent = free.plan().persistent_bytes, arena = free.plan().arena_bytes;
-  std::printf("%s: variables %s, arena %s, %.2f ms a step\n", workload.name.c_str(),
-              bytes_text(persistent).c_str(), bytes_text(arena).c_str(), free_ns / 1e6);
-  const auto try_one = [&](const char* what, int64_t budget) {
-    Trial tight(workload, settings.threads, budget);
-    const Plan& plan = tight.plan();
-    const double ns = tight.measure(settings.seconds);
-    std::printf(
-        "  %-8s arena %10s (%.3f)  planned in %5.2f s  predicted %8.2f ms x%.3f  measured %8.2f ms "
-        "x%.3f  parts of %lld rows, %lld nodes again, %s to the disk\n",
-        what, bytes_text(plan.arena_bytes).c_str(),
-        static_cast<double>(plan.arena_bytes) / static_cast<double>(arena),
-        tight.planning_seconds(), plan.step_ns / 1e6, plan.step_ns / plan.fastest_ns, ns / 1e6,
-        ns / free_ns, static_cast<long long>(tight.part_rows()),
-        static_cast<long long>(tight.again()), bytes_text(tight.spilled().written).c_str());
-  };
-  int64_t least = 0;
-  const auto start = Clock::now();
-  try {
-    Trial(workload, settings.threads, 1);
-  } catch (const StepBudgetError& error) {
-    least = error.least_bytes();
-  }
+double least(const Trial& trial, double StepTime::*what) {
+  return std::ranges::min_element(trial.times, {}, what)->*what;
+}
+
+double median_ratio(const Trial& a, const Trial& b, double StepTime::*what) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < a.times.size(); ++i) ratios.push_back(a.times[i].*what / b.times[i].*what);
+  std::ranges::nth_element(ratios, ratios.begin() + std::ssize(ratios) / 2);
+  return ratios[ratios.size() / 2];
+}
+
+struct Share {
+  std::string name;
+  std::unique_ptr<Trial> trial;
+};
+
+void print(const Share& share, const Trial& free) {
+  const Trial& trial = *share.trial;
+  const double wall = least(trial, &StepTime::wall_ns);
   std::printf(
-      "  least    arena %10s (%.3f)  found in %.2f s\n", bytes_text(least - persistent).c_str(),
-      static_cast<double>(least - persistent) / static_cast<double>(arena), seconds_since(start));
-  for (const auto& [what, share] : {std::pair("half", 2), {"quarter", 4}, {"eighth", 8}}) {
-    if (persistent + arena / share > least) try_one(what, persistent + arena / share);
+      "  %-9s arena %10s (%.3f)  planned in %5.2f s  predicted %8.2f ms, measured %8.2f ms: %.2f  "
+      "factor predicted %.3f, measured %.3f (processor %.3f)  parts of %lld rows%s, %lld nodes "
+      "again, %s to the disk\n",
+      share.name.c_str(), bytes_text(trial.plan().arena_bytes).c_str(),
+      static_cast<double>(trial.plan().arena_bytes) / static_cast<double>(free.plan().arena_bytes),
+      trial.planning_seconds(), trial.predicted_ns() / 1e6, wall / 1e6, trial.predicted_ns() / wall,
+      trial.predicted_ns() / free.predicted_ns(), median_ratio(trial, free, &StepTime::wall_ns),
+      median_ratio(trial, free, &StepTime::processor_ns),
+      static_cast<long long>(trial.cut().forced_part_rows), trial.cut().one_lane ? " in turn" : "",
+      static_cast<long long>(trial.again()), bytes_text(trial.spilled().written).c_str());
+}
+
+int64_t least_budget(const Workload& workload, int threads) {
+  try {
+    Trial(workload, threads, 1);
+  } catch (const StepBudgetError& error) {
+    return error.least_bytes();
   }
-  try_one("least", least);
+  return 0;
+}
+
+void run(const Workload& workload, const Settings& settings) {
+  const double start = clock_ns(CLOCK_MONOTONIC);
+  const int64_t least = least_budget(workload, settings.threads);
+  const double seconds = (clock_ns(CLOCK_MONOTONIC) - start) / 1e9;
+  std::vector<Share> shares;
+  shares.push_back({"all", std::make_unique<Trial>(workload, settings.threads, kUnlimited)});
+  const Trial& free = *shares[0].trial;
+  const int64_t persistent = free.plan().persistent_bytes, arena = free.plan().arena_bytes;
+  std::printf("%s: variables %s, arena %s; the least budget %s, found in %.2f s\n",
+              workload.name.c_str(), bytes_text(persistent).c_str(), bytes_text(arena).c_str(),
+              bytes_text(least).c_str(), seconds);
+  for (const auto& [what, share] : {std::pair("half", 2), {"quarter", 4}, {"eighth", 8}}) {
+    const int64_t budget = persistent + arena / share;
+    if (budget > least)
+      shares.push_back({what, std::make_unique<Trial>(workload, settings.threads, budget)});
+  }
+  shares.push_back(
+      {"same bits", std::make_unique<Trial>(workload, settings.threads, kUnlimited, true)});
+  shares.push_back({"least", std::make_unique<Trial>(workload, settings.threads, least)});
+  int64_t most = 0;
+  for (const Share& share : shares) most = std::max(most, share.trial->plan().arena_bytes);
+  Arena memory(static_cast<size_t>(most));
+  memory.touch();
+  for (const Share& share : shares) share.trial->bind(memory);
+  for (int turn = -1; turn < settings.turns; ++turn) {
+    for (const Share& share : shares) share.trial->step();
+    // The first one touches everything for the first time.
+    if (turn < 0) {
+      for (const Share& share : shares) share.trial->times.clear();
+    }
+  }
+  for (const Share& share : shares) print(share, free);
 }
 
 Settings parse(int argc, char** argv) {
@@ -138,13 +195,13 @@ Settings parse(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument == "--threads" && i + 1 < argc)
       settings.threads = std::atoi(argv[++i]);
-    else if (argument == "--seconds" && i + 1 < argc)
-      settings.seconds = std::atof(argv[++i]);
+    else if (argument == "--turns" && i + 1 < argc)
+      settings.turns = std::max(1, std::atoi(argv[++i]));
     else
       settings.names.push_back(argument);
   }
   if (settings.threads == 0) settings.threads = hardware_threads();
-  if (settings.names.empty()) settings.names = {"W5", "W6", "W11"};
+  if (settings.names.empty()) settings.names = {"W5", "W6", "W11", "resnet50"};
   return settings;
 }
 

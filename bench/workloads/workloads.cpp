@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "examples/resnet50.h"
 #include "snug/base/error.h"
 #include "snug/nn/activation_layers.h"
 #include "snug/nn/convolution.h"
@@ -213,6 +214,15 @@ void add_networks(std::vector<Workload>& all) {
                  .inputs = {{128, 128, 3}},
                  .labels = Labels::pixels,
                  .megaflops = 27'720});
+  all.push_back({.name = "resnet50",
+                 .batch = 32,
+                 .steps = 1,
+                 .model = [] { return examples::resnet50(); },
+                 .compile = with(Adam(), kClasses),
+                 .inputs = {{224, 224, 3}},
+                 .labels = Labels::classes,
+                 .classes = 1000,
+                 .megaflops = 785'000});
   all.push_back({.name = "W12",
                  .batch = 32,
                  .steps = 4,

@@ -12,7 +12,7 @@ namespace {
 
 struct Size {
   int64_t rows = 1000000, features = 1000, units = 1000, batch = 10000;
-  int64_t budget = 256_MiB, tight = 112_MiB;
+  int64_t budget = 256_MiB, tight = 64_MiB;
 };
 
 void write_rows(const Size& size, const Path& x, const Path& y) {

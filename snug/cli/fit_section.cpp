@@ -27,6 +27,7 @@ struct FitSettings final : Configurable {
     visitor.visit("steps_per_epoch", options.steps_per_epoch);
     visitor.visit("verbose", verbose);
     visitor.visit("threads", threads);
+    visitor.visit("reproducible", options.reproducible);
     visitor.visit("seed", seed);
   }
 

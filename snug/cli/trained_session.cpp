@@ -44,7 +44,8 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   EvaluateOptions options{.batch_size = fit.batch_size,
                           .memory = fit.memory,
                           .whole_process = true,
-                          .threads = fit.threads};
+                          .threads = fit.threads,
+                          .reproducible = fit.reproducible};
   SourcePtr source = data.validation ? data.validation : data.train;
   return {std::move(run), file, std::move(model), std::move(source), options};
 }

@@ -1,6 +1,9 @@
 // The inside of Program: nodes with their addresses filled in.
 #pragma once
 
+#include <algorithm>
+#include <exception>
+#include <mutex>
 #include <vector>
 
 #include "snug/exec/program.h"
@@ -23,6 +26,7 @@ struct Program::Bound {
   std::vector<BoundArgument> in, out;
   std::vector<std::byte*> partials;  // Of each output: where lane 1 stands; the others follow.
   std::vector<int64_t> out_bytes;
+  std::vector<int64_t> block_strides;  // Of each input of a sum that is added up in blocks.
   std::byte* scratch = nullptr;
   int64_t scratch_lane_stride = 0;
   const std::byte* prepared = nullptr;
@@ -32,7 +36,7 @@ struct Program::Bound {
 
   // Where lane adds up its sum of an output.
   std::byte* sum(size_t output, int lane) const;
-  void place(int part, int lane);
+  void place(int part, int lane, int sum_place);
 };
 
 struct Program::BoundStage {
@@ -40,7 +44,35 @@ struct Program::BoundStage {
   StageShape shape;
   int64_t rest_rows = 0;  // Of the last part, where it is smaller; otherwise 0.
 
-  int first_part(int lane) const { return shape.parts * lane / shape.lanes; }
+  int first_part(int lane) const {
+    if (shape.group_parts > 0 && shape.lanes > 1)
+      return std::min(shape.group_parts * lane, shape.parts);
+    return shape.parts * lane / shape.lanes;
+  }
+  // One lane takes groups of parts one after the other.
+  bool folds() const { return shape.group_parts > 0 && shape.lanes == 1; }
+  // Whether a lane's sums begin anew with this part.
+  bool begins_sum(int part, int lane) const {
+    return folds() ? part % shape.group_parts == 0 : part == first_part(lane);
+  }
+  // Whether the sums of this part's group are complete, and stand beside the outputs.
+  bool ends_later_group(int part) const {
+    if (!folds() || part < shape.group_parts) return false;
+    return part + 1 == shape.parts || (part + 1) % shape.group_parts == 0;
+  }
+  // Where the sums of a part are added up: the outputs, or a partial result.
+  int sum_place(int part, int lane) const {
+    return folds() ? (part < shape.group_parts ? 0 : 1) : lane;
+  }
+  int64_t rows_of(int part) const {
+    return rest_rows > 0 && part == shape.parts - 1 ? rest_rows : shape.part_rows;
+  }
+};
+
+// What a feeder threw on one of the lanes.
+struct Program::FeedErrors {
+  std::mutex mutex;  // Feeders are called by one lane at a time.
+  std::exception_ptr first;
 };
 
 // d += s, element by element.

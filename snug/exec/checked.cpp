@@ -68,7 +68,7 @@ void Program::run_checked(const BoundStage& stage, const StepInfo& step) {
         fill(front, static_cast<int64_t>(bytes + 2 * kGuardBytes));
         std::byte* const scratch = bound.scratch;
         bound.scratch = front + kGuardBytes - lane * bound.scratch_lane_stride;
-        run_node(bound, stage, lane, part, part == begin, step);
+        run_node(bound, stage, lane, part, step);
         bound.scratch = scratch;
         SNUG_CHECK(
             is_filled(front, kGuardBytes) && is_filled(front + kGuardBytes + bytes, kGuardBytes),

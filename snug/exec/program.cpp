@@ -10,7 +10,10 @@
 namespace snug {
 
 Program::Program(const Graph& graph, Instance instance, Plan plan)
-    : graph_(&graph), instance_(std::move(instance)), plan_(std::move(plan)) {
+    : graph_(&graph),
+      instance_(std::move(instance)),
+      plan_(std::move(plan)),
+      feed_errors_(std::make_unique<FeedErrors>()) {
   validate(instance_.problem, plan_);
 }
 
@@ -98,6 +101,13 @@ void Program::bind_node(int index, std::byte* arena, const std::vector<void*>& o
     bound->out.push_back(locate(step.out[next++], argument.has_rows));
     bound->out_bytes.push_back(instance_.problem.values[argument.problem_value].bytes);
   }
+  for (const Argument& argument : task.in) {
+    if (!task.sums || shape.block_rows == 0) break;
+    const bool has_rows = argument.value >= 0 && argument.has_rows;
+    bound->block_strides.push_back(
+        has_rows ? static_cast<int64_t>(graph_->type(argument.value).at(shape.block_rows).bytes())
+                 : 0);
+  }
   for (size_t i = 0; i < task.partials.size(); ++i)
     bound->partials.push_back(locate(step.out[next++], false).base);
   const bool in_lanes = shape.parts > 1;
@@ -105,7 +115,7 @@ void Program::bind_node(int index, std::byte* arena, const std::vector<void*>& o
   bound->scratch_lane_stride = in_lanes ? stage->lane_bytes : 0;
   bound->in_pointers.resize(bound->in.size() * shape.lanes);
   bound->out_pointers.resize(bound->out.size() * shape.lanes);
-  for (int lane = 0; lane < shape.lanes; ++lane) bound->place(0, lane);
+  for (int lane = 0; lane < shape.lanes; ++lane) bound->place(0, lane, lane);
   bound_.push_back(std::move(bound));
 }
 

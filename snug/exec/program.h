@@ -32,6 +32,9 @@ struct BadNode {
   std::vector<int64_t> rows;  // Of the batch, that show it; empty where the value has no rows.
 };
 
+// Brings the rows of an input, from `first_row` of the batch on, into a slot for as many.
+using Feeder = std::function<void(int input, int64_t first_row, const Tensor& slot)>;
+
 class Program {
  public:
   enum class Mode {
@@ -63,6 +66,10 @@ class Program {
   void bind(std::byte* arena, const std::vector<void*>& outside, SpillQueue* spill = nullptr);
   // Rebinds one borrowed input. Cheap: meant for every step.
   void bind_borrowed(Value input, const void* memory);
+
+  // Who brings the rows of inputs that have no slot; without, they are whatever stands there. One
+  // call at a time. What it throws comes out of compute() or commit().
+  void set_feeder(Feeder feeder) { feeder_ = std::move(feeder); }
 
   // The nodes that compute, then those that commit state. Between the two stands the guard.
   void compute(const StepInfo& step, Mode mode = Mode::plain);
@@ -100,13 +107,18 @@ class Program {
   void run_stages(bool commits, const StepInfo& step, Mode mode);
   void run_stage(const BoundStage& stage, const StepInfo& step);
   void run_lane(const BoundStage& stage, int lane, const StepInfo& step);
-  void run_node(Bound& bound, const BoundStage& stage, int lane, int part, bool first,
+  void run_node(Bound& bound, const BoundStage& stage, int lane, int part,
                 const StepInfo& step) const;
   void transfer(const Bound& bound) const;
+  void run_sum(Bound& bound, const BoundStage& stage, int lane, int part, Run run) const;
+  void add_term(Bound& bound, const Kernel& kernel, Run run, int place, bool first) const;
   void add_partials(const BoundStage& stage);
   void run_checked(const BoundStage& stage, const StepInfo& step);
   void run_profiled(const BoundStage& stage, const StepInfo& step);
   void fill_dead(int step, int lane, bool local);
+  void feed(const Bound& bound, int64_t rows, int64_t first_row, void* slot) const;
+  void rethrow_feed_error() const;
+  struct FeedErrors;
   class Watch;
 
   const Graph* graph_;
@@ -120,6 +132,8 @@ class Program {
   std::vector<std::unique_ptr<Bound>> bound_;
   std::vector<BoundStage> stages_;
   std::vector<NodeProfile> profile_;
+  Feeder feeder_;
+  std::unique_ptr<FeedErrors> feed_errors_;
 };
 
 // Plans a graph within a budget and makes its program: instantiate, make_plan, Program.

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
@@ -9,45 +10,10 @@
 #include "snug/exec/spill_queue.h"
 
 namespace snug {
-namespace {
-
-template <typename T>
-void add_elements(std::byte* sum, const std::byte* term, int64_t bytes) {
-  T* d = reinterpret_cast<T*>(sum);
-  const T* s = reinterpret_cast<const T*>(term);
-  const int64_t count = bytes / static_cast<int64_t>(sizeof(T));
-  for (int64_t i = 0; i < count; ++i) d[i] += s[i];
-}
-
-}  // namespace
-
-void add_to(std::byte* sum, const std::byte* term, int64_t bytes, DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return add_elements<float>(sum, term, bytes);
-    case DType::float64:
-      return add_elements<double>(sum, term, bytes);
-    case DType::int32:
-      return add_elements<int32_t>(sum, term, bytes);
-    case DType::int64:
-      return add_elements<int64_t>(sum, term, bytes);
-    case DType::uint8:
-    case DType::boolean:
-      break;
-  }
-  SNUG_CHECK(false, "a sum of {}", name_of(dtype));
-}
-
-std::byte* Program::Bound::sum(size_t output, int lane) const {
-  if (lane == 0) return out[output].base;
-  const int64_t stride = (out_bytes[output] + kAlignment - 1) / kAlignment * kAlignment;
-  return partials[output] + (lane - 1) * stride;
-}
-
-void Program::Bound::place(int part, int lane) {
+void Program::Bound::place(int part, int lane, int sum_place) {
   for (size_t i = 0; i < in.size(); ++i) in_pointers[lane * in.size() + i] = in[i].at(part, lane);
   for (size_t i = 0; i < out.size(); ++i) {
-    out_pointers[lane * out.size() + i] = task->sums ? sum(i, lane) : out[i].at(part, lane);
+    out_pointers[lane * out.size() + i] = task->sums ? sum(i, sum_place) : out[i].at(part, lane);
   }
 }
 
@@ -79,7 +45,23 @@ void Program::run_stages(bool commits, const StepInfo& step, Mode mode) {
         run_profiled(stage, step);
         break;
     }
+    rethrow_feed_error();
   }
+}
+
+void Program::feed(const Bound& bound, int64_t rows, int64_t first_row, void* slot) const {
+  const int input = bound.task->out[0].value;
+  const std::scoped_lock one_at_a_time(feed_errors_->mutex);
+  if (!feeder_ || feed_errors_->first) return;
+  try {
+    feeder_(input, first_row, {graph_->type(input).at(rows), slot});
+  } catch (...) {
+    feed_errors_->first = std::current_exception();
+  }
+}
+
+void Program::rethrow_feed_error() const {
+  if (feed_errors_->first) std::rethrow_exception(std::exchange(feed_errors_->first, nullptr));
 }
 
 void Program::run_stage(const BoundStage& stage, const StepInfo& step) {
@@ -92,16 +74,16 @@ void Program::run_lane(const BoundStage& stage, int lane, const StepInfo& step) 
   const int begin = stage.first_part(lane), end = stage.first_part(lane + 1);
   for (int part = begin; part < end; ++part) {
     for (int node = stage.first; node < stage.last; ++node) {
-      run_node(*bound_[node], stage, lane, part, part == begin, step);
+      run_node(*bound_[node], stage, lane, part, step);
     }
   }
 }
 
-void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part, bool first,
+void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part,
                        const StepInfo& step) const {
   const Task& task = *bound.task;
   if (task.what == Task::What::transfer) return transfer(bound);
-  if (stage.shape.parts > 1) bound.place(part, lane);
+  if (stage.shape.parts > 1) bound.place(part, lane, stage.sum_place(part, lane));
   void** out = bound.out_pointers.data() + lane * bound.out.size();
   Run run{.in = bound.in_pointers.data() + lane * bound.in.size(),
           .out = out,
@@ -111,23 +93,10 @@ void Program::run_node(Bound& bound, const BoundStage& stage, int lane, int part
           .first_row = part * stage.shape.part_rows,
           .lane = lane};
   if (task.what == Task::What::prepare) return task.kernel->prepare(run, out[0]);
+  if (task.what == Task::What::feed) return feed(bound, stage.rows_of(part), run.first_row, out[0]);
+  if (task.sums) return run_sum(bound, stage, lane, part, run);
   const bool is_rest = stage.rest_rows > 0 && part == stage.shape.parts - 1;
-  const Kernel& kernel = is_rest ? *task.rest : *task.kernel;
-  if (!task.sums || first) return kernel.run(run);
-  if (kernel.accumulates()) {
-    run.accumulate = true;
-    return kernel.run(run);
-  }
-  auto* term = static_cast<std::byte*>(run.scratch) + task.own_scratch_bytes;
-  for (size_t i = 0; i < bound.out.size(); ++i) {
-    out[i] = term;
-    term += (bound.out_bytes[i] + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  kernel.run(run);
-  for (size_t i = 0; i < bound.out.size(); ++i) {
-    add_to(bound.sum(i, lane), static_cast<const std::byte*>(out[i]), bound.out_bytes[i],
-           graph_->type(task.out[i].value).dtype);
-  }
+  (is_rest ? *task.rest : *task.kernel).run(run);
 }
 
 void Program::transfer(const Bound& bound) const {
@@ -149,35 +118,18 @@ void Program::transfer(const Bound& bound) const {
   }
 }
 
-void Program::add_partials(const BoundStage& stage) {
-  for (int node = stage.first; node < stage.last; ++node) {
-    const Bound& bound = *bound_[node];
-    if (!bound.task->sums) continue;
-    for (size_t i = 0; i < bound.out.size(); ++i) {
-      const DType dtype = graph_->type(bound.task->out[i].value).dtype;
-      // Split over elements, so that each is added up in the order of the lanes on any number of
-      // threads.
-      constexpr int64_t kWorthThreadsBytes = 256 << 10;
-      const int parts = bound.out_bytes[i] > kWorthThreadsBytes ? instance_.threads : 1;
-      parallel_ranges(bound.out_bytes[i], parts, kAlignment, [&](int64_t begin, int64_t end) {
-        for (int lane = 1; lane < stage.shape.lanes; ++lane) {
-          add_to(bound.sum(i, 0) + begin, bound.sum(i, lane) + begin, end - begin, dtype);
-        }
-      });
-    }
-  }
-}
-
 void Program::run_profiled(const BoundStage& stage, const StepInfo& step) {
   using Clock = std::chrono::steady_clock;
   if (profile_.empty()) {
     for (const auto& bound : bound_) {
-      profile_.push_back(
-          {.name = instance_.problem.nodes[bound->task - instance_.tasks.data()].name});
-      if (bound->task->node == nullptr) continue;
-      Types types = bound->task->node->input_types();
+      const Task& task = *bound->task;
+      profile_.push_back({.name = instance_.problem.nodes[&task - instance_.tasks.data()].name});
+      if (task.what == Task::What::feed)
+        profile_.back().bytes = static_cast<double>(bound->out_bytes[0]);
+      if (task.node == nullptr || task.what == Task::What::feed) continue;
+      Types types = task.node->input_types();
       for (Type& type : types) type = type.at(instance_.rows);
-      profile_.back().bytes = bound->task->node->op().cost(types).bytes;
+      profile_.back().bytes = task.node->op().cost(types).bytes;
     }
   }
   for (int lane = 0; lane < stage.shape.lanes; ++lane) {
@@ -185,7 +137,7 @@ void Program::run_profiled(const BoundStage& stage, const StepInfo& step) {
     for (int part = begin; part < end; ++part) {
       for (int node = stage.first; node < stage.last; ++node) {
         const Clock::time_point start = Clock::now();
-        run_node(*bound_[node], stage, lane, part, part == begin, step);
+        run_node(*bound_[node], stage, lane, part, step);
         profile_[node].nanoseconds +=
             std::chrono::duration<double, std::nano>(Clock::now() - start).count();
         profile_[node].runs += 1;
@@ -200,7 +152,7 @@ void Program::run_each(const StepInfo& step, const std::function<void(const Node
   for (const BoundStage& stage : stages_) {
     SNUG_CHECK(stage.shape.parts == 1, "run_each needs an instance that keeps all");
     for (int node = stage.first; node < stage.last; ++node) {
-      run_node(*bound_[node], stage, 0, 0, true, step);
+      run_node(*bound_[node], stage, 0, 0, step);
       if (bound_[node]->task->what == Task::What::run) visit(*bound_[node]->task->node);
     }
   }

@@ -41,6 +41,7 @@ class Program::Watch {
         program_.add_partials(stage);
         look_at_sums(stage);
       }
+      program_.rethrow_feed_error();
       if (found_) return bad_;
     }
     return std::nullopt;
@@ -51,13 +52,13 @@ class Program::Watch {
     const int begin = stage.first_part(lane), end = stage.first_part(lane + 1);
     for (int part = begin; part < end; ++part) {
       for (int node = stage.first; node < stage.last; ++node) {
-        run_node(stage, node, lane, part, part == begin);
+        run_node(stage, node, lane, part);
       }
     }
   }
 
   // Once something is found, only the nodes up to it are of interest: for its other rows.
-  void run_node(const BoundStage& stage, int node, int lane, int part, bool first) {
+  void run_node(const BoundStage& stage, int node, int lane, int part) {
     Bound& bound = *program_.bound_[node];
     const Task& task = *bound.task;
     if (task.what == Task::What::transfer) return program_.transfer(bound);
@@ -71,15 +72,15 @@ class Program::Watch {
       if (inner) label = fused_label(task.node->op(), inner->step);
       if (inner) return take(node, label, inner->value, bound, stage, lane, part);
     } else {
-      program_.run_node(bound, stage, lane, part, first, step_);
-      if (task.what == Task::What::prepare) return;
+      program_.run_node(bound, stage, lane, part, step_);
+      if (task.what != Task::What::run) return;
     }
     take(node, label, 0, bound, stage, lane, part);
   }
 
   std::optional<WatchedKernel::Bad> run_fused(const WatchedKernel& kernel, Bound& bound,
                                               const BoundStage& stage, int lane, int part) const {
-    if (stage.shape.parts > 1) bound.place(part, lane);
+    if (stage.shape.parts > 1) bound.place(part, lane, lane);
     return kernel.run_watched({.in = bound.in_pointers.data() + lane * bound.in.size(),
                                .out = bound.out_pointers.data() + lane * bound.out.size(),
                                .scratch = bound.scratch + lane * bound.scratch_lane_stride,
@@ -100,7 +101,8 @@ class Program::Watch {
     for (size_t i = 0; i < bound.out.size(); ++i) {
       const Type& type = program_.graph_->type(bound.task->out[i].value);
       const bool has_rows = type.shape.has_rows();
-      const std::byte* data = bound.task->sums ? bound.sum(i, lane) : bound.out[i].at(part, lane);
+      const std::byte* data = bound.task->sums ? bound.sum(i, stage.sum_place(part, lane))
+                                               : bound.out[i].at(part, lane);
       look_at(type.at(part_rows), data, has_rows ? part_rows : 0, part * stage.shape.part_rows,
               bad);
     }

@@ -11,7 +11,9 @@ namespace snug {
 namespace {
 
 constexpr int kDefaultCacheCapacity = 1024;
-constexpr int kCacheCapacity = 16;
+// None: a descriptor that comes from the cache points into the one that was made first (2.6, matmul
+// on AVX-512), and that one is gone; compiling it anew reads freed memory.
+constexpr int kCacheCapacity = 0;
 
 struct Dims {
   explicit Dims(std::span<const int64_t> from) : count(static_cast<int>(from.size())) {

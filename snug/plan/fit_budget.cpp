@@ -10,38 +10,45 @@
 namespace snug {
 namespace {
 
-// The ways to cut `rows`: as it runs best, then in smaller and smaller parts.
-std::vector<PartitionOptions> ways(int64_t rows, const Target& target,
-                                   const PartitionOptions& first) {
-  std::vector<PartitionOptions> all = {first};
+// One way of running the rows, without its kernels: those of all ways together would be too many.
+struct Way {
+  PartitionOptions cut;
+  bool feeds = false;     // Inputs are brought by the stages that read them.
+  double fastest_ns = 0;  // With nothing computed again.
+};
+
+// The ways to run `rows`: as it runs best, then in smaller and smaller parts. Parts have their rows
+// brought: what a part has read, the next one need not keep.
+std::vector<Way> ways(int64_t rows, const Target& target, const InstantiateOptions& options) {
+  const PartitionOptions& first = options.partition;
+  const bool feeds = !options.fed.empty();
+  std::vector<Way> all = {{first, false}};
+  if (feeds) all.push_back({first, true});
   if (!first.parts || first.forced_part_rows > 0) return all;
-  for (int64_t part = (rows + 1) / 2; part >= 1; part = part == 1 ? 0 : (part + 1) / 2) {
+  // Where sums are added up in blocks, smaller parts than these are not smaller.
+  const int64_t least = first.reproducible ? std::max<int64_t>(1, rows / 64) : 1;
+  for (int64_t part = (rows + 1) / 2; part >= least; part = part == 1 ? 0 : (part + 1) / 2) {
     for (const bool one_lane : {false, true}) {
       if (!one_lane && target.threads == 1) continue;
       PartitionOptions way = first;
       way.forced_part_rows = part;
       way.one_lane = one_lane;
-      all.push_back(way);
+      all.push_back({way, feeds});
     }
   }
   return all;
 }
-
-// One way of cutting the rows, without its kernels: those of all ways together would be too many.
-struct Way {
-  PartitionOptions cut;
-  double fastest_ns = 0;  // With nothing computed again.
-};
 
 class Search {
  public:
   Search(const Graph& graph, const Values& results, int64_t rows, const Target& target,
          const InstantiateOptions& options)
       : graph_(graph), results_(results), rows_(rows), target_(target), options_(options) {
-    for (const PartitionOptions& cut : ways(rows, target, options.partition)) {
-      problems_.push_back(instance(cut).problem);
+    for (Way way : ways(rows, target, options)) {
+      problems_.push_back(instance(way).problem);
       squeezers_.emplace_back(problems_.back(), options.spill, options.costs.disk);
-      ways_.push_back({cut, predicted_ns(problems_.back(), squeezers_.back().free_plan())});
+      ways_.push_back(way);
+      ways_.back().fastest_ns = step_ns(ways_.size() - 1, squeezers_.back().free_plan());
     }
   }
 
@@ -59,7 +66,7 @@ class Search {
       if (best && ways_[w].fastest_ns >= best->plan.step_ns) break;
       std::optional<Plan> plan = squeezers_[w].plan(capacity, Effort::full);
       if (!plan) continue;
-      plan->step_ns = predicted_ns(problems_[w], *plan);
+      plan->step_ns = step_ns(w, *plan);
       if (!best || plan->step_ns < best->plan.step_ns) best = {std::move(*plan), w};
     }
     if (!best) return {};
@@ -72,10 +79,10 @@ class Search {
     if (!choice) throw StepBudgetError(least_budget(squeezers_), budget_bytes);
     Plan& plan = choice->plan;
     plan.least_ns = least_ns(budget_bytes - plan.persistent_bytes, plan.step_ns);
-    const PartitionOptions& cut = ways_[choice->way].cut;
-    Instance chosen = instance(cut);
+    const Way& way = ways_[choice->way];
+    Instance chosen = instance(way);
     add_transfers(chosen, plan);
-    return {std::move(chosen), std::move(plan), cut};
+    return {std::move(chosen), std::move(plan), way.cut};
   }
 
   std::vector<CurvePoint> curve(int points) {
@@ -107,10 +114,19 @@ class Search {
     return least;
   }
 
-  Instance instance(const PartitionOptions& cut) const {
+  Instance instance(const Way& way) const {
     InstantiateOptions options = options_;
-    options.partition = cut;
+    options.partition = way.cut;
+    if (!way.feeds) options.fed.clear();
     return instantiate(graph_, results_, rows_, target_, options);
+  }
+
+  // With the bringing of the rows, before the step where not within it.
+  double step_ns(size_t way, const Plan& plan) const {
+    double ns = predicted_ns(problems_[way], plan);
+    for (const Value& input : ways_[way].feeds ? Values() : options_.fed)
+      ns += feed_ns(graph_, input, rows_);
+    return ns;
   }
 
   std::vector<size_t> by_time() const {
@@ -152,7 +168,9 @@ PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
                         const Target& target, int64_t budget_bytes,
                         const InstantiateOptions& options, const CostSource& costs) {
   {
-    Instance instance = instantiate(graph, results, rows, target, options);
+    InstantiateOptions staged = options;
+    staged.fed.clear();
+    Instance instance = instantiate(graph, results, rows, target, staged);
     Plan plan = make_plan(instance.problem, kUnlimited);
     if (plan.total_bytes() <= budget_bytes)
       return {std::move(instance), std::move(plan), options.partition};

@@ -33,11 +33,13 @@ class Instantiator {
   }
 
  private:
+  static bool is_in(const std::vector<Value>& list, int value) {
+    return std::ranges::any_of(list, [&](const Value& v) { return v.id() == value; });
+  }
+
   void add_inputs() {
     for (const int input : graph_.of_source(Graph::Source::input)) {
-      const bool borrowed =
-          std::ranges::any_of(options_.borrowed, [&](const Value& v) { return v.id() == input; });
-      if (borrowed) continue;
+      if (is_in(options_.borrowed, input) || is_in(options_.fed, input)) continue;
       const int value = add_value(input, Kind::input, 0);
       instance_.problem.values[value].given = true;
       // The rows stay in their slot until the guard has passed the step.
@@ -83,6 +85,8 @@ class Instantiator {
       open_stage({.part_rows = instance_.rows});
       for (Task& task : tasks) add_prepare(task);
     }
+    groups_ = stage.groups();
+    block_rows_ = stage.block_rows;
     work_ = {.rows = instance_.rows,
              .part_rows = stage.part_rows,
              .parts = stage.parts,
@@ -92,10 +96,23 @@ class Instantiator {
     open_stage({.part_rows = stage.part_rows,
                 .parts = stage.parts,
                 .lanes = stage.lanes,
-                .commits = !stage.nodes.empty() && stage.nodes[0]->commits()});
+                .commits = !stage.nodes.empty() && stage.nodes[0]->commits(),
+                .block_rows = stage.block_rows,
+                .group_parts = stage.group_parts});
     for (Task& task : tasks) {
       if (stage.parts == 1) add_prepare(task);
+      add_feeds(*task.node, stage);
       add_run(std::move(task), stage);
+    }
+    for (const Value& fed : options_.fed) instance_.value_of[fed.id()] = -1;
+  }
+
+  // Before its first reader of the stage, each of which has rows of its own.
+  void add_feeds(const Node& reader, const StageChoice& stage) {
+    for (const int value : reader.in()) {
+      if (instance_.value_of[value] >= 0 || !is_in(options_.fed, value)) continue;
+      add_value(value, Kind::input, stage.parts > 1 ? stage.part_rows : 0);
+      add_task({.what = Task::What::feed, .node = &reader, .out = {argument(value)}}, {});
     }
   }
 
@@ -106,9 +123,12 @@ class Instantiator {
 
   Task make_task(const Node& node, const StageChoice& stage) const {
     Task task{.node = &node};
-    const Target target{.threads = stage.threads};
-    task.kernel = make_kernel(node, stage.part_rows, target);
-    const int64_t rest = instance_.rows % stage.part_rows;
+    // A block is added up by one thread, whoever else there is.
+    const bool in_blocks = stage.block_rows > 0 && node.rows() == Rows::sum;
+    const Target target{.threads = in_blocks ? 1 : stage.threads};
+    const int64_t part_rows = in_blocks ? stage.block_rows : stage.part_rows;
+    task.kernel = make_kernel(node, part_rows, target);
+    const int64_t rest = instance_.rows % part_rows;
     if (stage.parts > 1 && rest != 0) {
       task.rest = make_kernel(node, rest, target);
       SNUG_CHECK(task.rest->prepared_bytes() <= task.kernel->prepared_bytes(), "{}", node.label());
@@ -165,18 +185,20 @@ class Instantiator {
     add_task(std::move(task), std::move(entry));
   }
 
-  // Lane 0 adds up in the output itself, each other lane in a partial result of its own. A kernel
-  // that cannot add writes to scratch first.
+  // Lane 0 adds up in the output itself, each other lane in a partial result of its own. One lane
+  // with several groups adds up the first in the output, and each other one in a partial result. A
+  // kernel that cannot add writes to scratch first.
   void add_partials(Task& task, const StageChoice& stage, ProblemNode& entry) {
+    const int partials = stage.lanes > 1 ? stage.lanes - 1 : stage.groups() > 1 ? 1 : 0;
     for (const Argument& out : task.out) {
       const ProblemValue& value = instance_.problem.values[out.problem_value];
       const int64_t bytes = aligned(value.bytes);
       if (!task.kernel->accumulates()) {
         entry.scratch_bytes = aligned(entry.scratch_bytes) + bytes;
       }
-      if (stage.lanes > 1) {
+      if (partials > 0) {
         task.partials.push_back(
-            add_extra_value(value.name + " partial", Kind::partial, bytes * (stage.lanes - 1)));
+            add_extra_value(value.name + " partial", Kind::partial, bytes * partials));
       }
     }
   }
@@ -195,7 +217,7 @@ class Instantiator {
 
   void add_task(Task task, ProblemNode entry) {
     task.stage = static_cast<int>(instance_.stages.size()) - 1;
-    entry.name = task.node->label() + (task.what == Task::What::prepare ? " prepare" : "");
+    entry.name = name_of(task);
     entry.stage = task.stage;
     entry.recomputable = !task.node->commits();
     entry.cost_ns = cost_of(task);
@@ -209,19 +231,38 @@ class Instantiator {
     instance_.problem.nodes.push_back(std::move(entry));
   }
 
+  std::string name_of(const Task& task) const {
+    if (task.what == Task::What::feed) return graph_.name(task.out[0].value) + " rows";
+    return task.node->label() + (task.what == Task::What::prepare ? " prepare" : "");
+  }
+
   double cost_of(const Task& task) const {
+    if (task.what == Task::What::feed) return options_.costs.node_ns + fed_ns(task.out[0].value);
     if (task.what == Task::What::prepare) {
       const int64_t bytes = instance_.problem.values[task.out[0].problem_value].bytes;
       return options_.costs.node_ns + move_ns(options_.costs, 2 * bytes, /*threads=*/1);
     }
-    double cost = node_ns(options_.costs, *task.node, work_);
-    if (!task.sums) return cost;
+    if (!task.sums) return node_ns(options_.costs, *task.node, work_);
+    StageWork work = work_;
+    int lanes = work.lanes;
+    if (block_rows_ > 0) {
+      work.part_rows = block_rows_;
+      work.parts = static_cast<int>((work.rows + block_rows_ - 1) / block_rows_);
+      work.threads = 1;
+      lanes = groups_;
+    }
+    double cost = node_ns(options_.costs, *task.node, work);
     for (const Argument& out : task.out) {
       const int64_t bytes = instance_.problem.values[out.problem_value].bytes;
-      const int sums = task.kernel->accumulates() ? work_.lanes - 1 : work_.parts - 1;
+      const int sums = task.kernel->accumulates() ? lanes - 1 : work.parts - 1;
       cost += sums * move_ns(options_.costs, 3 * bytes, target_.threads);
     }
     return cost;
+  }
+
+  double fed_ns(int value) const {
+    const auto fed = std::ranges::find(options_.fed, value, &Value::id);
+    return feed_ns(graph_, *fed, instance_.rows);
   }
 
   static Kind kind_of(const Node& node) {
@@ -235,10 +276,19 @@ class Instantiator {
   Target target_;
   const InstantiateOptions& options_;
   Instance instance_;
-  StageWork work_;  // Of the stage that is being added.
+  // Of the stage that is being added.
+  StageWork work_;
+  int groups_ = 1;
+  int64_t block_rows_ = 0;
 };
 
 }  // namespace
+
+double feed_ns(const Graph& graph, const Value& input, int64_t rows) {
+  // Read, cast and looked at for NaN.
+  constexpr double kBytesPerNs = 2;
+  return static_cast<double>(graph.type(input.id()).at(rows).bytes()) / kBytesPerNs;
+}
 
 Instance instantiate(const Graph& graph, const Values& results, int64_t rows, const Target& target,
                      const InstantiateOptions& options) {

@@ -16,6 +16,9 @@ struct InstantiateOptions {
   CostModel costs;
   // Inputs whose memory is the caller's, bound before each step, instead of a slot in the arena.
   std::vector<Value> borrowed;
+  // Inputs whose rows can be brought at any time, and again: each stage that reads one has them
+  // brought, part by part, and nothing of them is kept for the next stage.
+  std::vector<Value> fed;
   // Every value keeps its own memory until the step ends, so that it can be read; nothing runs in
   // parts.
   bool keep_all = false;
@@ -29,14 +32,14 @@ struct Argument {
   bool has_rows = false;   // Then a part sees its own stretch.
 };
 
-// One node of the problem: a kernel's run, the making of its prepared form, or a transfer, which
-// has neither node nor kernel.
+// One node of the problem: a kernel's run, the making of its prepared form, the bringing of rows
+// that its node is the first of a stage to read, or a transfer, which has neither node nor kernel.
 struct Task {
-  enum class What { run, prepare, transfer };
+  enum class What { run, prepare, feed, transfer };
   What what = What::run;
   const Node* node = nullptr;
   int stage = 0;
-  std::shared_ptr<Kernel> kernel;  // For a full part.
+  std::shared_ptr<Kernel> kernel;  // For a full part; null where rows are brought.
   std::shared_ptr<Kernel> rest;    // For the last part, where it has fewer rows; otherwise null.
   std::vector<Argument> in, out;
   int prepared = -1;          // The problem's value of the prepared form, or -1.
@@ -52,6 +55,9 @@ struct StageShape {
   int parts = 1;
   int lanes = 1;
   bool commits = false;
+  // See StageChoice.
+  int64_t block_rows = 0;
+  int group_parts = 0;
 };
 
 struct Instance {
@@ -66,5 +72,8 @@ struct Instance {
 // `results` are the values that the caller reads after a step.
 Instance instantiate(const Graph& graph, const Values& results, int64_t rows, const Target& target,
                      const InstantiateOptions& options = {});
+
+// A guess at the time to bring an input's rows, once.
+double feed_ns(const Graph& graph, const Value& input, int64_t rows);
 
 }  // namespace snug

@@ -17,6 +17,10 @@ constexpr double kNodeNs = 50;
 constexpr double kWorthThreadsNs = 15'000;
 // The share of a sum's own time that adding up its partial results may cost.
 constexpr double kSumOverhead = 0.05;
+// What adding up blocks may cost a reproducible stage.
+constexpr double kBlockOverhead = 0.15;
+constexpr int kGroups = 4;
+constexpr int kMostBlocks = 8;  // Of a group.
 // Reading weights again for each part is cheaper than adding up sums: they come from cache, ahead
 // of their use.
 constexpr double kReadingShare = 0.2;
@@ -84,6 +88,8 @@ class Partitioner {
     if (!options_.parts || node.commits()) return false;
     const std::optional<Rows> rows = node.rows();
     if (!rows || *rows == Rows::coupled) return false;
+    // The same stages however the rows are cut: what is added up where must not depend on it.
+    if (options_.reproducible) return true;
     return *rows == Rows::each ? !weighs_too_much(node) : !too_wide(node);
   }
 
@@ -173,6 +179,7 @@ class Partitioner {
     double total_ns = 0;
     for (const Node* node : stage.nodes) total_ns += estimated_ns(*node, rows_);
     const bool splits = time % 2 == 0 && time != commit_time_;
+    if (options_.reproducible && splits) return choose_reproducibly(std::move(stage), total_ns);
     if (splits && options_.forced_part_rows > 0)
       return cut(std::move(stage), options_.forced_part_rows, options_.one_lane ? 1 : lanes_);
     const bool small = total_ns < kWorthThreadsNs;
@@ -183,11 +190,49 @@ class Partitioner {
     const int64_t fits_cache =
         options_.part_bytes / std::max<int64_t>(live_bytes_per_row(stage), 1);
     const int64_t wanted =
-        std::clamp(fits_cache, std::min(fewest_rows(stage, total_ns), most), most);
+        std::clamp(fits_cache, std::min(fewest_rows(stage, total_ns, kSumOverhead), most), most);
     const int64_t per_lane = (rows_ + lanes - 1) / lanes;
     const int64_t parts_per_lane = (per_lane + wanted - 1) / wanted;
     return cut(std::move(stage), (rows_ + lanes * parts_per_lane - 1) / (lanes * parts_per_lane),
                lanes);
+  }
+
+  // Whether it is cut at all, its blocks and its groups follow from the nodes and the rows alone;
+  // only how many blocks are a part does not.
+  StageChoice choose_reproducibly(StageChoice stage, double total_ns) const {
+    if (total_ns < kWorthThreadsNs || rows_ == 1) {
+      stage.threads = 1;
+      return stage;
+    }
+    const auto [block, blocks] = group_of(fewest_rows(stage, total_ns, kBlockOverhead));
+    const int64_t wanted =
+        options_.forced_part_rows > 0
+            ? options_.forced_part_rows
+            : options_.part_bytes / std::max<int64_t>(live_bytes_per_row(stage), 1);
+    int group_parts = 1;
+    while (group_parts < blocks && block * (blocks / group_parts) > wanted) group_parts *= 2;
+    stage = cut(std::move(stage), block * (blocks / group_parts), 1);
+    stage.block_rows = block;
+    stage.group_parts = group_parts;
+    const bool one_lane = options_.forced_part_rows > 0 && options_.one_lane;
+    stage.lanes = one_lane ? 1 : stage.groups();
+    if (stage.lanes > 1) stage.threads = 1;
+    return stage;
+  }
+
+  // The rows of a block, `fewest` at least, and the blocks of a group, a power of two: the most
+  // blocks that leave no lane with much less than the others.
+  struct Group {
+    int64_t block_rows = 0;
+    int64_t blocks = 1;
+  };
+  Group group_of(int64_t fewest) const {
+    const int64_t group = (rows_ + kGroups - 1) / kGroups;
+    for (int64_t blocks = kMostBlocks; blocks > 1; blocks /= 2) {
+      const int64_t block = (group + blocks - 1) / blocks;
+      if (block >= fewest && block * blocks - group <= group / 8) return {block, blocks};
+    }
+    return {group, 1};
   }
 
   StageChoice cut(StageChoice stage, int64_t part_rows, int lanes) const {
@@ -222,7 +267,7 @@ class Partitioner {
   }
 
   // Parts of fewer rows would spend too much on adding up sums and on reading weights again.
-  int64_t fewest_rows(const StageChoice& stage, double total_ns) const {
+  int64_t fewest_rows(const StageChoice& stage, double total_ns, double overhead) const {
     double repeated_ns = 0;
     for (const Node* node : stage.nodes) {
       const double sums =
@@ -231,7 +276,7 @@ class Partitioner {
           (2 * sums + kReadingShare * static_cast<double>(weight_bytes(*node))) / kBytesPerNs;
     }
     const double ns_per_row = total_ns / static_cast<double>(rows_);
-    return std::max<int64_t>(1, static_cast<int64_t>(repeated_ns / (kSumOverhead * ns_per_row)));
+    return std::max<int64_t>(1, static_cast<int64_t>(repeated_ns / (overhead * ns_per_row)));
   }
 
   int64_t weight_bytes(const Node& node) const {

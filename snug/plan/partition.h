@@ -20,6 +20,12 @@ struct StageChoice {
   int parts = 1;
   int lanes = 1;
   int threads = 1;  // Of each kernel.
+  // Of a reproducible stage, otherwise 0: sums are added up in blocks of so many rows, one after
+  // the other within a group of parts, then the groups in order. Lanes are groups.
+  int64_t block_rows = 0;
+  int group_parts = 0;
+
+  int groups() const { return group_parts == 0 ? 1 : (parts + group_parts - 1) / group_parts; }
 };
 
 struct PartitionOptions {
@@ -33,6 +39,9 @@ struct PartitionOptions {
   // Forced parts run one after the other, each kernel on all threads: micro-batches. Needs no
   // partial sums.
   bool one_lane = false;
+  // Sums over rows are added up in a fixed tree of row blocks, the same however the rows are cut
+  // and on any number of threads: every plan gives the same bits.
+  bool reproducible = false;
 };
 
 // The stages of a graph at a number of rows, in an order that respects every dependency: computing

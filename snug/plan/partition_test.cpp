@@ -177,5 +177,34 @@ TEST(Partition, ForcedPartsHoldForEveryStageThatCan) {
   EXPECT_EQ(micro[stage_of(micro, "matmul")].threads, 2);
 }
 
+// What is added up with what: the same however the rows are cut, and on any number of threads.
+TEST(Partition, AReproducibleOneHasTheSameTreeOfSumsForEveryCut) {
+  const Dense dense;
+  const Values results = {dense.loss, dense.gradients[0]};
+  const auto stages = [&](int64_t part_rows, bool one_lane, int threads) {
+    return partition(dense.graph, results, 1000, {.threads = threads},
+                     {.forced_part_rows = part_rows, .one_lane = one_lane, .reproducible = true});
+  };
+  const std::vector<StageChoice> free = stages(0, false, 2);
+  int cut = 0;
+  for (const int64_t part_rows : {500, 130, 17, 1}) {
+    for (const bool one_lane : {false, true}) {
+      const std::vector<StageChoice> tight = stages(part_rows, one_lane, one_lane ? 1 : 8);
+      ASSERT_EQ(tight.size(), free.size());
+      for (size_t i = 0; i < free.size(); ++i) {
+        EXPECT_EQ(tight[i].nodes, free[i].nodes);
+        EXPECT_EQ(tight[i].block_rows, free[i].block_rows);
+        EXPECT_EQ(tight[i].group_parts * tight[i].part_rows,
+                  free[i].group_parts * free[i].part_rows);
+        if (tight[i].block_rows == 0) continue;
+        EXPECT_EQ(tight[i].part_rows % tight[i].block_rows, 0);
+        EXPECT_EQ(tight[i].lanes, one_lane ? 1 : tight[i].groups());
+        ++cut;
+      }
+    }
+  }
+  EXPECT_GT(cut, 0);
+}
+
 }  // namespace
 }  // namespace snug

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "snug/base/bytes.h"
+#include "snug/base/error.h"
 #include "snug/base/memory.h"
 
 namespace snug {
@@ -10,9 +11,20 @@ namespace {
 
 std::atomic<int64_t> scopes_begun = 0, scopes_alive = 0;
 
+// A run that is refused throws, and one that is not may yet. What that touches of the code for the
+// first time is half a MiB; it is the process's own before anything is measured, so that a refusal
+// measures what the run that it advises will measure.
+void touch_unwinding() {
+  try {
+    throw BudgetError("nothing is wrong; budget {}", bytes_text(0));
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace
 
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
+  if (whole_process) touch_unwinding();
   Budget budget{.before_bytes = resident_bytes() - held_bytes, .whole_process = whole_process};
   if (whole_process) budget.process_bytes = budget.before_bytes;
   budget.reserve_bytes = 4_MiB;  // Of a small step.

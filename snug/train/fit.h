@@ -37,6 +37,8 @@ class FitRun {
 
  private:
   void start();
+  void prepare();
+  void release();
   void bind();
   SpillQueue* open_spill_file();
   void warm_up();

@@ -15,7 +15,9 @@ struct FitMachine {
   bool shuffle = false;
   int threads = 0;
   std::string instruction_set;
-  std::string partition;  // How the step is cut into parts and lanes: a checksum.
+  // How the step is cut into parts and lanes: a checksum, or "reproducible" where it does not
+  // matter.
+  std::string partition;
 
   void visit(StateVisitor& visitor);
   // This run's against the one of a checkpoint. Throws Error where going on would make no sense,

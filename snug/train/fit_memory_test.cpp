@@ -8,6 +8,7 @@
 
 #include "snug/base/error.h"
 #include "snug/base/memory.h"
+#include "snug/nn/normalization.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit.h"
 #include "snug/train/fit_testing.h"
@@ -44,6 +45,17 @@ TEST(Memory, PlanCoversValidationAndLastBatches) {
   EXPECT_GE(both.arena_bytes, static_cast<int64_t>(both.validation->arena_bytes()));
   EXPECT_GT(both.metric_bytes, training.metric_bytes);
   EXPECT_GT(training.metric_bytes, 0);
+}
+
+TEST(Memory, ThePlanSaysWhichStatisticsABatchNormHas) {
+  const Rows rows(64, 8);
+  Sequential model({Input({8}), Dense(4), BatchNormalization(), Dense(1)});
+  model.compile({.optimizer = SGD(), .loss = "mse"});
+  const std::string text = model.plan(rows.regression(), {.verbose = 0}).text();
+  EXPECT_NE(text.find("batch statistics: of the whole batch"), std::string::npos) << text;
+  Sequential plain = regression_model(8);
+  EXPECT_EQ(plain.plan(rows.regression(), {.verbose = 0}).text().find("batch statistics"),
+            std::string::npos);
 }
 
 TEST(Memory, AFitNeedsWhatThePlanSays) {

@@ -8,6 +8,37 @@
 #include "snug/base/bytes.h"
 
 namespace snug {
+namespace {
+
+bool has_batch_statistics(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const Node* node) {
+    return node->op().name().starts_with("batch_norm_sums");
+  });
+}
+
+// How the rows of a batch are run, and what of it the budget has asked for.
+std::string scheme_text(Runner& runner) {
+  const Program& program = *runner.programs()[0];
+  const PartitionOptions& cut = runner.cuts()[0];
+  const Problem& problem = program.problem();
+  std::string text = "  rows of a batch: as they run best\n";
+  if (cut.forced_part_rows > 0) {
+    text = fmt::format("  rows of a batch: in parts of {} at most, {}\n", cut.forced_part_rows,
+                       cut.one_lane ? "one after the other" : "side by side");
+  }
+  const bool feeds = std::ranges::any_of(problem.values, [](const ProblemValue& value) {
+    return value.kind == Kind::input && !value.given;
+  });
+  if (feeds) text += "  inputs: brought for each part when it runs\n";
+  if (const size_t again = program.plan().steps.size() - problem.nodes.size(); again > 0)
+    text += fmt::format("  computed again: {} of {} nodes\n", again, problem.nodes.size());
+  if (has_batch_statistics(*runner.step().graph))
+    text += "  batch statistics: of the whole batch, layer by layer, however its rows are cut\n";
+  if (cut.reproducible) text += "  sums over rows: the same bits with every plan\n";
+  return text;
+}
+
+}  // namespace
 
 std::string FitPlan::text() const {
   std::string text = fmt::format("Memory plan for batches of {} rows\n", batch_size);
@@ -30,6 +61,7 @@ std::string FitPlan::text() const {
   if (budget_bytes > 0) line("budget", budget_bytes);
   if (training && !training->programs().empty()) {
     const Program& program = *training->programs()[0];
+    text += '\n' + scheme_text(*training);
     text += '\n' + report(program.problem(), program.plan());
   }
   return text;

@@ -35,7 +35,8 @@ FitMachine FitRun::machine() const {
           .shuffle = options_.shuffle,
           .threads = options_.threads > 0 ? options_.threads : hardware_threads(),
           .instruction_set = instruction_set(),
-          .partition = partition_of(*plan_.training)};
+          // Every cut gives the same bits, on any number of threads.
+          .partition = options_.reproducible ? "reproducible" : partition_of(*plan_.training)};
 }
 
 void FitRun::visit_progress(StateVisitor& visitor) {

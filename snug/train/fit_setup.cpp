@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "snug/base/error.h"
+#include "snug/base/heap.h"
 #include "snug/base/memory.h"
 #include "snug/base/threads.h"
 #include "snug/train/fit.h"
@@ -15,7 +16,7 @@ namespace snug {
 namespace {
 
 // What a first run of the programs may add to their compiled kernels: stacks, pages of code.
-constexpr int64_t kForFirstRun = 1536_KiB;
+constexpr int64_t kForFirstRun = 1280_KiB;
 
 bool has_weights(const Source& data) {
   return std::ranges::any_of(data.fields(),
@@ -237,6 +238,8 @@ class FitPlanner {
                                       int64_t arena_bytes) const {
     RunnerOptions runner{.target = {.threads = threads()},
                          .borrow_inputs = stager.can_borrow(step),
+                         .feed_inputs = stager.can_feed(),
+                         .reproducible = options_.reproducible,
                          .budget_bytes = arena_bytes};
     if (!step.updates.empty()) {
       runner.spill_file = options_.spill;
@@ -297,7 +300,7 @@ int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t stil
 
 namespace {
 
-// Compiles, and says what that took.
+// Compiles, and says what that took: what planning has left free is not of it.
 int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
   Variables state;
   for (Runner* runner : {plan.training.get(), plan.validation.get()}) {
@@ -307,6 +310,7 @@ int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
       if (std::ranges::find(state, variable) == state.end()) state.push_back(variable);
     }
   }
+  release_free_heap();
   const auto missing = static_cast<int64_t>(allocation_bytes(state));
   return measured_reserve(plan, budget,
                           missing + plan.arena_bytes + plan.ahead_bytes + kForFirstRun);
@@ -314,22 +318,46 @@ int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
 
 }  // namespace
 
+namespace {
+
+// Plans within what the kernels of the plan before have left, until both fit. Throws BudgetError.
+FitSetup compile_within(Model& model, const SourcePtr& data, const FitOptions& options,
+                        Budget& budget, const AloneScope* alone) {
+  constexpr int kTries = 6;
+  constexpr int64_t kMore = 128_KiB;
+  const bool is_trial = alone == nullptr;
+  for (int tried = 1; tried <= kTries; ++tried) {
+    FitSetup setup = plan_fit(model, model.compiled(), data, options, budget, is_trial);
+    if (!is_trial && !alone->was_alone()) return setup;
+    setup.plan.reserve_bytes = compiled_reserve(setup.plan, budget);
+    if (setup.plan.fits_if_saved_in_place()) return setup;
+    // More each time: a plan in smaller parts has other kernels, which may take more again.
+    budget.reserve_bytes = std::max(budget.reserve_bytes + kMore, setup.plan.reserve_bytes);
+  }
+  throw BudgetError("fit: its kernels do not fit the budget");
+}
+
+}  // namespace
+
 FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
                      const AloneScope& alone) {
-  constexpr int kTries = 3;
   try {
-    for (int tried = 1;; ++tried) {
-      FitSetup setup = plan_fit(model, model.compiled(), data, options, budget);
-      if (!alone.was_alone()) return setup;
-      setup.plan.reserve_bytes = compiled_reserve(setup.plan, budget);
-      if (setup.plan.fits_if_saved_in_place()) return setup;
-      // The next plan is made within what the kernels leave.
-      budget.reserve_bytes = setup.plan.reserve_bytes;
-      if (tried == kTries) throw BudgetError("fit: its kernels do not fit the budget");
-    }
+    return compile_within(model, data, options, budget, &alone);
   } catch (const BudgetError&) {
     if (budget.reserve_bytes == 0) measure_kernels(model, data, options, budget);
     throw FitRefused(explain_refusal(model, data, options, budget));
+  }
+}
+
+bool would_compile(Model& model, const SourcePtr& data, const FitOptions& options, Budget budget) {
+  budget.reserve_bytes = 0;
+  release_free_heap();
+  if (budget.whole_process) forget_peak();
+  try {
+    compile_within(model, data, options, budget, nullptr);
+    return true;
+  } catch (const BudgetError&) {
+    return false;
   }
 }
 

@@ -11,7 +11,7 @@
 namespace snug {
 
 // What a run adds after it was measured: pages of code of its updates, files and messages.
-inline constexpr int64_t kForRest = 1_MiB;
+inline constexpr int64_t kForRest = 768_KiB;
 
 struct FitSetup {
   int64_t batch_size = 32;
@@ -35,6 +35,10 @@ FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
 // fit's state is allocated.
 FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
                      const AloneScope& alone);
+
+// Whether a process that stands where this one stood before the fit would come as far: all is
+// planned, compiled and measured, and given back.
+bool would_compile(Model& model, const SourcePtr& data, const FitOptions& options, Budget budget);
 
 // Puts what the kernels of such a fit take, when it runs at its fastest, into the budget.
 void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,

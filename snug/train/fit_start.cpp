@@ -41,6 +41,30 @@ void warn_of_slow_disk(const FitPlan& fit, const SpillOptions& options) {
 void FitRun::start() {
   budget_ = fit_budget(model_, data_, options_);
   if (options_.memory > 0) limit_to_machine(budget_);
+  prepare();
+  if (!plan_.fits_if_saved_in_place()) {
+    // The first run took more than was left for it: once more, within what that leaves.
+    release();
+    prepare();
+  }
+  if (!plan_.fits_if_saved_in_place()) {
+    release();
+    throw FitRefused(explain_refusal(model_, data_, options_, budget_));
+  }
+  guard_.emplace(model_.compiled(), *plan_.training, options_.guard);
+}
+
+// Back to where this process stood before it was bound, with what was measured.
+void FitRun::release() {
+  budget_.reserve_bytes = plan_.reserve_bytes;
+  training_.reset();
+  validation_.reset();
+  spill_.reset();
+  arena_ = Arena();
+  plan_ = {};
+}
+
+void FitRun::prepare() {
   FitSetup setup = compile_fit(model_, data_, options_, budget_, alone_);
   batch_size_ = setup.batch_size;
   training_rows_ = setup.training_rows;
@@ -51,7 +75,6 @@ void FitRun::start() {
   if (setup.training_ahead) training_->read_ahead(*setup.training_ahead);
   if (setup.validation_ahead) validation_->read_ahead(*setup.validation_ahead);
   warm_up();
-  guard_.emplace(model_.compiled(), *plan_.training, options_.guard);
 }
 
 void FitRun::bind() {
@@ -80,8 +103,7 @@ SpillQueue* FitRun::open_spill_file() {
 }
 
 // Runs every program once without committing anything: what the process adds while it runs (pages
-// of code, stacks of threads) is resident from now on, so it can be measured instead of guessed,
-// and a run that would pass its budget is refused before its first step.
+// of code, stacks of threads) is resident from now on, so it can be measured instead of guessed.
 void FitRun::warm_up() {
   training_->warm_up(*plan_.training);
   if (validation_) validation_->warm_up(*plan_.validation);
@@ -89,9 +111,6 @@ void FitRun::warm_up() {
   plan_.reserve_bytes = measured_reserve(plan_, budget_, kForRest);
   plan_.is_measured = true;
   if (budget_.whole_process) plan_.kernel_bytes = kernel_bytes();
-  if (plan_.fits_if_saved_in_place()) return;
-  budget_.reserve_bytes = plan_.reserve_bytes;
-  throw FitRefused(explain_refusal(model_, data_, options_, budget_));
 }
 
 }  // namespace snug

@@ -34,6 +34,8 @@ ForwardPass::ForwardPass(Model& model, const SourcePtr& data, const EvaluateOpti
   const RunnerOptions runner{
       .target = {.threads = options.threads > 0 ? options.threads : hardware_threads()},
       .borrow_inputs = stager_->can_borrow(step),
+      .feed_inputs = stager_->can_feed(),
+      .reproducible = options.reproducible,
       .budget_bytes = budget.for_run() - static_cast<int64_t>(data->buffer_bytes())};
   runner_ = std::make_unique<Runner>(std::move(step), stager_->batch_rows(), runner);
   model.ensure_weights(0);

@@ -44,6 +44,9 @@ struct FitOptions {
   int64_t memory = 0;
   bool whole_process = false;  // `memory` bounds the whole process, as in the CLI.
   int threads = 0;             // 0: all cores.
+  // The same bits at every budget and on any number of threads: sums over rows are added up in a
+  // fixed tree. Costs some speed (docs/reproducible.md).
+  bool reproducible = false;
   uint64_t seed = 0;
   SpillOptions spill;
   GuardOptions guard;
@@ -64,6 +67,7 @@ struct EvaluateOptions {
   int64_t memory = 0;
   bool whole_process = false;  // `memory` bounds the whole process, as in the CLI.
   int threads = 0;
+  bool reproducible = false;  // As in FitOptions.
 };
 
 struct PlanOptions {

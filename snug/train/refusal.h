@@ -19,7 +19,8 @@ struct Refusal {
   int64_t batch_size = 0;
   int64_t fastest_bytes = 0;  // Without a limit.
   std::string largest_part;
-  int64_t least_bytes = 0;  // The least budget that works, to a hundredth.
+  // The least budget that works, to a hundredth and what a process differs by from run to run.
+  int64_t least_bytes = 0;
   // Changes that fit the budget; each was planned.
   std::optional<int64_t> smaller_batch;
   bool fits_with_sgd = false;

@@ -50,11 +50,14 @@ InstantiateOptions Runner::instantiate_options() const {
   InstantiateOptions options;
   options.keep_all = options_.keep_all;
   options.partition = options_.partition;
+  options.partition.reproducible = options_.reproducible;
   if (options_.costs) options.costs = *options_.costs;
   options.spill = options_.spill;
   if (options_.borrow_inputs) {
     options.borrowed = step_.inputs;
     options.borrowed.insert(options.borrowed.end(), step_.targets.begin(), step_.targets.end());
+  } else if (options_.feed_inputs && !options_.keep_all) {
+    options.fed = step_.inputs;
   }
   return options;
 }

@@ -21,6 +21,10 @@ struct RunnerOptions {
   // Inputs and targets come from the caller's memory where it has them just so: no slots for them
   // in the arena.
   bool borrow_inputs = false;
+  // The rows of inputs can be brought at any time while the step runs, and again: where the budget
+  // wants it, they have no slots for the whole batch. See Program::set_feeder.
+  bool feed_inputs = false;
+  bool reproducible = false;  // See PartitionOptions.
   int64_t budget_bytes = kUnlimited;  // For the arena and the variables of the step.
   // The speeds that a budget's plan is weighed by; without, those of this machine, measured when a
   // budget first binds.

@@ -10,6 +10,16 @@
 #include "snug/data/stage.h"
 
 namespace snug {
+namespace {
+
+// Whether inputs are brought while it runs: then they are nothing that it is given.
+bool feeds(const Program& program) {
+  return std::ranges::any_of(program.problem().values, [](const ProblemValue& value) {
+    return value.kind == Kind::input && !value.given;
+  });
+}
+
+}  // namespace
 
 // Where a program's slots stand: looked up once.
 struct Stager::Slots {
@@ -115,7 +125,7 @@ void Stager::warm_up(Runner& runner) {
   for (const auto& program : runner.programs()) {
     const Slots& slots = slots_of(runner, *program);
     for (size_t i = 0; i < slots.fields.size(); ++i) {
-      if (!slots.values[i] || slots.fields[i].data != nullptr) continue;
+      if (!slots.borrowed || !slots.values[i] || slots.fields[i].data != nullptr) continue;
       program->bind_borrowed(slots.values[i],
                              source_->borrow(static_cast<int>(i), options_.range.first,
                                              program->rows(), slots.values[i].dtype()));
@@ -239,7 +249,7 @@ const Stager::Slots& Stager::slots_of(Runner& runner, Program& program) {
     slots->values.push_back(value);
     slots->fields.push_back(value ? program.tensor(value) : Tensor{});
   }
-  slots->borrowed = can_borrow(step);
+  slots->borrowed = can_borrow(step) && !feeds(program);
   if (step.weights) slots->weights = program.tensor(step.weights);
   if (step.tracer->reads_rows()) slots->rows = program.tensor(step.tracer->rows());
   slots_.push_back(std::move(slots));
@@ -257,6 +267,19 @@ void Stager::fill(const Slots& slots, Runner& runner, Program& program, int64_t 
   check_labels(slots, runner.step());
   weigh(slots);
   if (slots.rows.data != nullptr) slots.rows.as<float>()[0] = static_cast<float>(rows);
+  // What has no slot is brought while the step runs.
+  program.set_feeder([this, &slots](int input, int64_t first_row, const Tensor& slot) {
+    feed(slots, input, first_row, slot);
+  });
+}
+
+void Stager::feed(const Slots& slots, int input, int64_t first_row, const Tensor& slot) {
+  const int64_t rows = slot.type.shape[0];
+  for (size_t i = 0; i < slots.values.size(); ++i) {
+    if (!slots.values[i] || slots.values[i].id() != input) continue;
+    const std::span<const int64_t> numbers{&numbers_[first_row], static_cast<size_t>(rows)};
+    return source_->read(static_cast<int>(i), numbers, slot);
+  }
 }
 
 // Rows that are read where they stand are checked there.

@@ -37,6 +37,8 @@ class Stager {
   std::optional<int64_t> batches() const;
   // Whether all inputs and targets can be read where the caller has them.
   bool can_borrow(const StepGraph& step) const;
+  // Whether the rows of inputs can be brought while a step runs, part by part.
+  bool can_feed() const { return source_->access() == Access::random; }
 
   // Whether reading takes time that is worth hiding: rows in files.
   bool can_read_ahead() const;
@@ -90,6 +92,7 @@ class Stager {
   Program& move_to_short(Runner& runner, const Slots& slots, int64_t rows);
   void fill(const Slots& slots, Runner& runner, Program& program, int64_t rows);
   void lend(int field, Value value, Program& program, int64_t rows) const;
+  void feed(const Slots& slots, int input, int64_t first_row, const Tensor& slot);
   void check_labels(const Slots& slots, const StepGraph& step) const;
   void lint_distribution(const Field& field, const Slots& slots, size_t index) const;
   void weigh(const Slots& slots) const;

@@ -71,6 +71,7 @@ Step::Step(const BatchSpec& spec, const TraceOptions& options, const Function& f
           .target = target,
           .fuse = !options.keep_all,
           .keep_all = options.keep_all,
+          .reproducible = options.reproducible,
           .budget_bytes = make_budget(options.memory, /*whole_process=*/false).for_run()});
   if (!arena_) arena_ = std::make_shared<StepArena>();
   Variables variables;

@@ -28,8 +28,9 @@ class StepArena {
 struct TraceOptions {
   // Every byte that the step adds stays within it. 0: what the machine leaves.
   int64_t memory = 0;
-  int threads = 0;    // 0: all cores.
-  uint64_t seed = 0;  // Of weights that have no values yet, and of random draws.
+  int threads = 0;            // 0: all cores.
+  bool reproducible = false;  // As in FitOptions.
+  uint64_t seed = 0;          // Of weights that have no values yet, and of random draws.
   bool training = true;
   std::shared_ptr<StepArena> arena;  // Another step's, to share it; null: one of its own.
   // Every value keeps its memory until the step ends: for each_node.

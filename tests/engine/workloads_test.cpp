@@ -36,5 +36,14 @@ TEST(Workloads, ArenaIsWithinTwoPercentOfWhatLivesAtOnce) {
   }
 }
 
+// As torchvision counts them; Keras's has biases before its batch norms too.
+TEST(Workloads, ResNet50HasItsParameters) {
+  Model model = bench::workload("resnet50").model();
+  int64_t trained = 0;
+  for (const VariablePtr& weight : model.trainable_variables())
+    trained += weight->type().shape.size();
+  EXPECT_EQ(trained, 25'557'032);
+}
+
 }  // namespace
 }  // namespace snug

@@ -1,0 +1,12 @@
+// The heap of this process beside what is in use.
+#pragma once
+
+namespace snug {
+
+// Gives free memory of the heap back to the system, so that what is resident is what is in use.
+void release_free_heap();
+
+// The resident peak counts from now on. For a program that owns its process.
+void forget_peak();
+
+}  // namespace snug

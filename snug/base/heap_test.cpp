@@ -1,0 +1,42 @@
+#include "snug/base/heap.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "snug/base/memory.h"
+
+namespace snug {
+namespace {
+
+// Blocks of a size that the heap keeps when they are freed.
+std::vector<std::unique_ptr<char[]>> blocks() {
+  std::vector<std::unique_ptr<char[]>> all;
+  for (int i = 0; i < 4000; ++i) {
+    all.push_back(std::make_unique<char[]>(10'000));
+    for (int at = 0; at < 10'000; at += 1000) all.back()[at] = 1;
+  }
+  return all;
+}
+
+TEST(Heap, GivesBackWhatIsFree) {
+  auto all = blocks();
+  const auto last = std::move(all.back());  // Keeps the end of the heap where it is.
+  const int64_t before = resident_bytes();
+  all.clear();
+  release_free_heap();
+  EXPECT_LT(resident_bytes(), before - (30 << 20));
+}
+
+TEST(Heap, ForgetsThePeak) {
+  blocks();
+  release_free_heap();
+  const int64_t before = peak_resident_bytes();
+  forget_peak();
+  EXPECT_LE(peak_resident_bytes(), before);
+  EXPECT_LT(peak_resident_bytes(), resident_bytes() + (8 << 20));
+}
+
+}  // namespace
+}  // namespace snug
