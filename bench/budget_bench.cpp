@@ -14,6 +14,7 @@
 #include "snug/base/bytes.h"
 #include "snug/base/threads.h"
 #include "snug/exec/calibration.h"
+#include "snug/exec/disk_speed.h"
 #include "snug/exec/spill_file.h"
 #include "snug/plan/squeezer.h"
 #include "snug/plan/transfers.h"
@@ -101,7 +102,9 @@ class Trial {
                           .reproducible = reproducible,
                           .budget_bytes = budget_bytes,
                           .costs = calibrated_costs(real_files(), cache_folder(), threads)};
-    if (std::getenv("SNUG_NO_SPILL") == nullptr) options.spill = spill_limits(options.spill_file);
+    if (std::getenv("SNUG_NO_SPILL") != nullptr) return options;
+    options.spill = spill_limits(options.spill_file);
+    options.costs->disk = calibrated_disk(real_files(), cache_folder(), options.spill_file.folder);
     return options;
   }
 
