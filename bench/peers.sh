@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the virtual environment with the frameworks that bench/train.py compares Snug with: Keras on
-# TensorFlow and on JAX, JAX, PyTorch. Nothing else needs it: not the build, not the tests.
+# Makes the virtual environment with the frameworks that bench/train.py and bench/data.py compare Snug
+# with: Keras on TensorFlow and on JAX, JAX, PyTorch, pandas, pyarrow. Nothing else needs it: not the build, not the tests.
 #
 # usage: bench/peers.sh [FOLDER]     default: $SNUG_PEERS, or bench/.venv
 #
@@ -19,7 +19,7 @@ folder="${1:-${SNUG_PEERS:-$PWD/.venv}}"
 
 python3 -m venv "$folder"
 pip=("$folder/bin/pip" install --no-cache-dir --quiet)
-"${pip[@]}" "tensorflow-cpu>=2.21" "keras>=3.15" "jax>=0.10" "optax>=0.2" numpy
+"${pip[@]}" "tensorflow-cpu>=2.21" "keras>=3.15" "jax>=0.10" "optax>=0.2" numpy "pandas>=2.2" "pyarrow>=17"
 if [[ -n "${PIP_INDEX:-}" ]]; then
   "${pip[@]}" torch --index-url "$PIP_INDEX"
 else

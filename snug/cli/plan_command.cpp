@@ -18,13 +18,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const FitPlan& plan) {
-  return {{"batch_size", plan.batch_size},         {"total_bytes", plan.total_bytes()},
-          {"budget_bytes", plan.budget_bytes},     {"weight_bytes", plan.weight_bytes},
-          {"optimizer_bytes", plan.slot_bytes},    {"metric_bytes", plan.metric_bytes},
-          {"arena_bytes", plan.arena_bytes},       {"process_bytes", plan.process_bytes},
-          {"reserve_bytes", plan.reserve_bytes},   {"source_bytes", plan.source_bytes},
-          {"callback_bytes", plan.callback_bytes}, {"kernel_bytes", plan.kernel_bytes},
-          {"measured", plan.is_measured}};
+  return {{"batch_size", plan.batch_size},       {"total_bytes", plan.total_bytes()},
+          {"budget_bytes", plan.budget_bytes},   {"weight_bytes", plan.weight_bytes},
+          {"optimizer_bytes", plan.slot_bytes},  {"metric_bytes", plan.metric_bytes},
+          {"arena_bytes", plan.arena_bytes},     {"process_bytes", plan.process_bytes},
+          {"reserve_bytes", plan.reserve_bytes}, {"source_bytes", plan.source_bytes},
+          {"ahead_bytes", plan.ahead_bytes},     {"callback_bytes", plan.callback_bytes},
+          {"kernel_bytes", plan.kernel_bytes},   {"measured", plan.is_measured}};
 }
 
 // Goes as far as a fit does before its first step, so that what it says was measured; only for

@@ -9,7 +9,7 @@ namespace {
 
 class ArraySource final : public RandomSource {
  public:
-  explicit ArraySource(const data::ArraysOptions& options) {
+  explicit ArraySource(const data::ArraysOptions& options) : options_(options) {
     std::vector<Field> fields;
     for (size_t i = 0; i < options.x.size(); ++i) {
       fields.push_back(add(options.x[i], FieldRole::input, field_name("x", i, options.x.size())));
@@ -25,6 +25,7 @@ class ArraySource final : public RandomSource {
     set_fields(std::move(fields), rows);
   }
 
+  SourcePtr twin() override { return std::make_shared<ArraySource>(options_); }
   const void* borrow(int field, int64_t first, int64_t count, DType dtype) override {
     const Array& array = arrays_[field];
     if (!is_same(array.stored, dtype) || first + count > array.shape[0]) return nullptr;
@@ -54,6 +55,7 @@ class ArraySource final : public RandomSource {
             .row = array.shape.part(1, array.shape.rank())};
   }
 
+  data::ArraysOptions options_;
   std::vector<Array> arrays_;
 };
 

@@ -1,6 +1,9 @@
 #include "snug/data/batch_reader.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "snug/base/threads.h"
 
 namespace snug {
 namespace {
@@ -18,18 +21,60 @@ uint64_t pass_of(uint64_t pass, int64_t repetition) {
 
 }  // namespace
 
-BatchReader::BatchReader(const Dataset& dataset, uint64_t pass)
+BatchReader::BatchReader(const Dataset& dataset, uint64_t pass, int threads)
     : source_(dataset.rows()),
       batch_size_(dataset.batch_size()),
       drop_remainder_(dataset.drop_remainder()),
       verbs_(dataset.batches_.value_or(Dataset::BatchVerbs{.repeat = 1})),
       pass_(pass) {
   make_slots();
-  source_->begin_pass(pass_of(pass_, 0));
+  if (source_->access() == Access::random && source_->batches_ahead() != 0) {
+    read_ahead(threads > 0 ? threads : hardware_threads());
+  }
+  begin_pass();
   const std::vector<Tensor> nowhere(slots_.size());
   for (int64_t i = 0; i < verbs_.skip; ++i) {
     if (read(nowhere) == 0) break;
   }
+}
+
+void BatchReader::read_ahead(int threads) {
+  constexpr size_t kLeastBytes = size_t{256} << 10, kMostBytes = size_t{4} << 20;
+  ReadAheadOptions options{
+      .slots = {},
+      .batch_rows = batch_size_,
+      .bytes = std::clamp(buffer_.size() * sizeof(Line), kLeastBytes, kMostBytes),
+      .threads = threads};
+  for (const Field& field : source_->fields()) {
+    options.slots.push_back({batch_dtype(field), field.row});
+  }
+  ahead_ = std::make_unique<ReadAhead>(source_, std::move(options));
+  numbers_.resize(static_cast<size_t>(batch_size_));
+}
+
+void BatchReader::begin_pass() {
+  const uint64_t pass = pass_of(pass_, repetition_);
+  position_ = 0;
+  if (!ahead_) return source_->begin_pass(pass);
+  ahead_->begin_pass(pass);
+  ahead_->announce(
+      [](int64_t first, std::span<int64_t> rows) { std::iota(rows.begin(), rows.end(), first); }, 0,
+      *source_->rows());
+}
+
+int64_t BatchReader::next_rows(std::span<const Tensor> slots) {
+  if (!ahead_) return source_->next(batch_size_, slots);
+  const int64_t rows = std::min(batch_size_, *source_->rows() - position_);
+  if (rows == 0) return 0;
+  const auto numbers = std::span(numbers_).first(static_cast<size_t>(rows));
+  std::iota(numbers.begin(), numbers.end(), position_);
+  ahead_->read_rows(numbers, slots);
+  position_ += rows;
+  return rows;
+}
+
+size_t BatchReader::buffer_bytes() const {
+  return buffer_.size() * sizeof(Line) + (ahead_ ? ahead_->buffer_bytes() : 0);
 }
 
 void BatchReader::make_slots() {
@@ -50,11 +95,11 @@ int64_t BatchReader::read(std::span<const Tensor> slots) {
   // Twice without a row: the repetitions are empty.
   for (int tries = 0; tries < 2; ++tries) {
     if (verbs_.repeat && repetition_ >= *verbs_.repeat) return 0;
-    const int64_t rows = source_->next(batch_size_, slots);
+    const int64_t rows = next_rows(slots);
     if (rows == batch_size_ || (rows > 0 && !drop_remainder_)) return rows;
     ++repetition_;
     if (verbs_.repeat && repetition_ >= *verbs_.repeat) return 0;
-    source_->begin_pass(pass_of(pass_, repetition_));
+    begin_pass();
   }
   return 0;
 }

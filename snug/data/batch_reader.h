@@ -4,17 +4,19 @@
 #include <vector>
 
 #include "snug/data/dataset.h"
+#include "snug/data/read_ahead.h"
 
 namespace snug {
 
 class BatchReader {
  public:
-  // Begins the pass with this number. The buffer holds one batch and is allocated here.
-  BatchReader(const Dataset& dataset, uint64_t pass);
+  // Begins the pass with this number. The buffer holds one batch and is allocated here; rows of
+  // files are read ahead, in as much again and on at most so many threads (0: the machine's).
+  BatchReader(const Dataset& dataset, uint64_t pass, int threads = 0);
 
   // The next batch, valid until the next call; null at the end.
   const Batch* next();
-  size_t buffer_bytes() const { return buffer_.size() * sizeof(buffer_[0]); }
+  size_t buffer_bytes() const;
 
  private:
   struct alignas(64) Line {
@@ -22,12 +24,19 @@ class BatchReader {
   };
 
   void make_slots();
+  void read_ahead(int threads);
+  void begin_pass();
+  // Up to a batch of the source's next rows.
+  int64_t next_rows(std::span<const Tensor> slots);
   // Reads into `slots` what belongs to one batch and says how many rows; begins the next
   // repetition where one ends. 0 at the end.
   int64_t read(std::span<const Tensor> slots);
   void show(int64_t rows);
 
   SourcePtr source_;
+  std::unique_ptr<ReadAhead> ahead_;  // Null: the rows are read when they are asked for.
+  int64_t position_ = 0;              // Of the next row, where they are read ahead.
+  std::vector<int64_t> numbers_;
   int64_t batch_size_;
   bool drop_remainder_;
   Dataset::BatchVerbs verbs_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "snug/base/error.h"
+#include "snug/data/renumbered.h"
 
 namespace snug::data {
 namespace {
@@ -13,67 +14,41 @@ constexpr size_t kBlockBytes = size_t{1} << 20;
 constexpr size_t kMostRows = 256;  // Of a block.
 constexpr size_t kMostBadRows = size_t{1} << 20;
 
-class CheckedSource final : public Source {
+class CheckedSource final : public RenumberedSource {
  public:
-  // `bad` is sorted.
-  CheckedSource(SourcePtr source, std::vector<int64_t> bad)
-      : source_(std::move(source)), bad_(std::move(bad)) {}
+  using BadNumbers = std::shared_ptr<const std::vector<int64_t>>;  // Sorted.
 
-  const std::vector<Field>& fields() const override { return source_->fields(); }
-  std::optional<int64_t> rows() const override { return *source_->rows() - std::ssize(bad_); }
-  Access access() const override { return Access::random; }
-  size_t buffer_bytes() const override { return source_->buffer_bytes() + bad_.capacity() * 8; }
-  std::string place(int field, int64_t row) override { return source_->place(field, number(row)); }
+  CheckedSource(SourcePtr source, BadNumbers bad)
+      : RenumberedSource(std::move(source)), bad_(std::move(bad)) {}
 
-  void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
-    read_numbered(field, std::ssize(rows), slot, [&](int64_t i) { return rows[i]; });
+  size_t buffer_bytes() const override { return source_->buffer_bytes() + bad_->capacity() * 8; }
+  SourcePtr twin() override {
+    SourcePtr twin = source_->twin();
+    return twin ? std::make_shared<CheckedSource>(std::move(twin), bad_) : nullptr;
   }
 
-  int64_t next(int64_t count, std::span<const Tensor> slots) override {
-    const int64_t rows = std::min(count, *this->rows() - position_);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].data == nullptr) continue;
-      read_numbered(static_cast<int>(i), rows, slots[i],
-                    [&](int64_t row) { return position_ + row; });
-    }
-    position_ += rows;
-    return rows;
-  }
-
-  void restart() override { position_ = 0; }
-  void begin_pass(uint64_t pass) override {
-    source_->begin_pass(pass);
-    position_ = 0;
+ protected:
+  int64_t size() const override { return *source_->rows() - std::ssize(*bad_); }
+  void renumber(std::span<const int64_t> rows, std::span<int64_t> numbers) const override {
+    for (size_t i = 0; i < rows.size(); ++i) numbers[i] = rows[i] + bad_before(rows[i]);
   }
 
  private:
-  // The number that a good row has in the source: as many more as bad rows come before it.
-  int64_t number(int64_t row) const {
-    size_t low = 0, high = bad_.size();
+  // As many bad rows come before a good one, of which so many others stand before it.
+  int64_t bad_before(int64_t row) const {
+    size_t low = 0, high = bad_->size();
     while (low < high) {
       const size_t middle = (low + high) / 2;
-      if (bad_[middle] - static_cast<int64_t>(middle) <= row) {
+      if ((*bad_)[middle] - static_cast<int64_t>(middle) <= row) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
-    return row + static_cast<int64_t>(low);
+    return static_cast<int64_t>(low);
   }
 
-  template <typename Position>
-  void read_numbered(int field, int64_t count, const Tensor& slot, const Position& position) {
-    std::array<int64_t, 256> numbers{};
-    for (int64_t done = 0; done < count; done += std::ssize(numbers)) {
-      const int64_t some = std::min<int64_t>(std::ssize(numbers), count - done);
-      for (int64_t i = 0; i < some; ++i) numbers[i] = number(position(done + i));
-      source_->read(field, std::span(numbers).first(some), rows_of(slot, done, some));
-    }
-  }
-
-  SourcePtr source_;
-  std::vector<int64_t> bad_;
-  int64_t position_ = 0;
+  BadNumbers bad_;
 };
 
 // Reads all rows of a source, block by block, and finds the bad ones.
@@ -205,7 +180,10 @@ CheckedData checked(SourcePtr source, const CheckOptions& options) {
   if (count == *source->rows()) {
     throw DataError("{}: all of its {} rows are bad", source->fields()[0].name, count);
   }
-  if (count > 0) source = std::make_shared<CheckedSource>(std::move(source), std::move(bad));
+  if (count > 0) {
+    auto numbers = std::make_shared<const std::vector<int64_t>>(std::move(bad));
+    source = std::make_shared<CheckedSource>(std::move(source), std::move(numbers));
+  }
   return {.source = std::move(source), .bad_rows = count};
 }
 

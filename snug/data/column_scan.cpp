@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "snug/base/random.h"
 #include "snug/data/csv_cell.h"
@@ -9,18 +10,44 @@
 namespace snug {
 
 void Vocabulary::add(std::string_view word) {
+  constexpr size_t kRecent = 256;
   if (full_) return;
-  if (const auto found = words_.find(word); found != words_.end()) {
-    ++found->second;
-    return;
+  if (word.size() > sizeof(uint64_t)) return add(word, 1);
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, word.data(), word.size());
+  if (recent_.empty()) recent_.resize(kRecent);
+  Recent& recent = recent_[mix_bits(bytes) % kRecent];
+  if (recent.count == nullptr || recent.bytes != bytes || recent.size != word.size()) {
+    recent = {bytes, word.size(), count_of(word)};
+    if (full_) return;
   }
+  ++*recent.count;
+}
+
+// A word's count, which is 0 for a new one; null when there is no room for it.
+int64_t* Vocabulary::count_of(std::string_view word) {
+  if (const auto found = words_.find(word); found != words_.end()) return &found->second;
   bytes_ += word.size() + 64;  // With the map's own.
   if (words_.size() == kMostWords || bytes_ > most_bytes_) {
     full_ = true;
     words_ = {};
-    return;
+    recent_ = {};
+    return nullptr;
   }
-  words_.emplace(word, 1);
+  return &words_.emplace(word, 0).first->second;
+}
+
+void Vocabulary::add(std::string_view word, int64_t count) {
+  if (int64_t* known = full_ ? nullptr : count_of(word)) *known += count;
+}
+
+void Vocabulary::merge(const Vocabulary& other) {
+  if (other.full_ && !full_) {
+    full_ = true;
+    words_ = {};
+    recent_ = {};
+  }
+  for (const auto& [word, count] : other.words_) add(word, count);
 }
 
 std::vector<std::string> Vocabulary::sorted() const {
@@ -43,38 +70,71 @@ int64_t Vocabulary::count(std::string_view word) const {
 }
 
 void ColumnScan::add(std::string_view cell, int64_t line) {
-  ++cells;
-  longest = std::max(longest, cell.size());
-  hash = mix_bits(hash + std::hash<std::string_view>()(cell));
-  if (is_missing(cell)) {
-    ++missing;
-    return;
-  }
-  values.add(cell);
-  const std::optional<double> number = number_of(cell);
-  if (!number) {
-    if (first_text_line == 0) {
+  if (!is_missing(cell)) {
+    const std::optional<double> number = number_of(cell);
+    if (number && std::isfinite(*number)) return add_number(*number, cell, line);
+    values.add(cell);
+    if (number) {
+      ++not_finite;
+    } else if (first_text_line == 0) {
       first_text = cell.substr(0, 256);
       first_text_line = line;
     }
-    return;
+  } else {
+    ++missing;
   }
-  if (!std::isfinite(*number)) {
-    ++not_finite;
-    return;
-  }
-  if (numbers == 0) origin_ = min = max = *number;
-  min = std::min(min, *number);
-  max = std::max(max, *number);
-  const double difference = *number - origin_;
+  ++cells;
+  longest = std::max(longest, cell.size());
+  if (wants_hash) hash += mix_bits(hash_text(cell) + mix_bits(static_cast<uint64_t>(line)));
+}
+
+void ColumnScan::add_number(double number, std::string_view cell, int64_t line) {
+  ++cells;
+  longest = std::max(longest, cell.size());
+  if (wants_hash) hash += mix_bits(hash_text(cell) + mix_bits(static_cast<uint64_t>(line)));
+  values.add(cell);
+  if (numbers == 0) origin_ = min = max = number;
+  min = std::min(min, number);
+  max = std::max(max, number);
+  const double difference = number - origin_;
   sum_ += difference;
   squares_ += difference * difference;
-  whole += *number == std::floor(*number) ? 1 : 0;
+  whole += number == std::floor(number) ? 1 : 0;
   ++numbers;
 }
 
-double ColumnScan::mean() const {
-  return numbers == 0 ? 0 : origin_ + sum_ / static_cast<double>(numbers);
+void ColumnScan::restart() {
+  cells = missing = numbers = not_finite = whole = first_text_line = 0;
+  longest = 0;
+  hash = 0;
+  origin_ = sum_ = squares_ = 0;
+}
+
+void ColumnScan::merge(const ColumnScan& later) {
+  cells += later.cells;
+  missing += later.missing;
+  not_finite += later.not_finite;
+  whole += later.whole;
+  longest = std::max(longest, later.longest);
+  hash += later.hash;
+  if (first_text_line == 0 && later.first_text_line != 0) {
+    first_text = later.first_text;
+    first_text_line = later.first_text_line;
+  }
+  if (later.numbers == 0) return;
+  if (numbers == 0) {
+    origin_ = later.origin_;
+    min = later.min;
+    max = later.max;
+  }
+  min = std::min(min, later.min);
+  max = std::max(max, later.max);
+  // Its differences, taken from this origin.
+  const double shift = later.origin_ - origin_;
+  squares_ +=
+      later.squares_ + 2 * shift * later.sum_ + shift * shift * static_cast<double>(later.numbers);
+  sum_ += later.sum_ + shift * static_cast<double>(later.numbers);
+  numbers += later.numbers;
 }
 
 double ColumnScan::deviation() const {

@@ -17,6 +17,8 @@ class Vocabulary {
   explicit Vocabulary(size_t most_bytes = size_t{256} << 10) : most_bytes_(most_bytes) {}
 
   void add(std::string_view word);
+  // What another one has seen too.
+  void merge(const Vocabulary& other);
   // More than it keeps: it counts no further and is empty.
   bool is_full() const { return full_; }
   size_t size() const { return words_.size(); }
@@ -29,7 +31,17 @@ class Vocabulary {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
+  // Words of up to eight bytes that came lately, with their counts.
+  struct Recent {
+    uint64_t bytes = 0;
+    size_t size = 0;
+    int64_t* count = nullptr;
+  };
+  void add(std::string_view word, int64_t count);
+  int64_t* count_of(std::string_view word);
+
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> words_;
+  std::vector<Recent> recent_;
   size_t bytes_ = 0;
   size_t most_bytes_;
   bool full_ = false;
@@ -39,6 +51,12 @@ struct ColumnScan {
   ColumnScan(std::string name, size_t most_bytes) : name(std::move(name)), values(most_bytes) {}
 
   void add(std::string_view cell, int64_t line);
+  // A cell that is this finite number.
+  void add_number(double number, std::string_view cell, int64_t line);
+  // What comes later in the table; its values apart, which are merged once, in any order.
+  void merge(const ColumnScan& later);
+  // As at the start, but for the values.
+  void restart();
 
   std::string name;
   int64_t cells = 0;
@@ -51,12 +69,14 @@ struct ColumnScan {
   Vocabulary values;        // Of the cells that are not missing.
   std::string first_text;   // The first cell that is no number, and its line.
   int64_t first_text_line = 0;
-  uint64_t hash = 0;  // Of all cells in their order: equal columns have equal ones.
+  // Of all cells and their lines, where it is wanted: equal columns have equal ones.
+  bool wants_hash = false;
+  uint64_t hash = 0;
 
   int64_t present() const { return cells - missing; }
   // At least half of what is there are numbers; the others are then mistakes.
   bool is_number() const { return numbers > 0 && 2 * (numbers + not_finite) >= present(); }
-  double mean() const;
+  double mean() const { return numbers == 0 ? 0 : origin_ + sum_ / static_cast<double>(numbers); }
   double deviation() const;  // Of the population, as Keras's Normalization has it.
 
  private:

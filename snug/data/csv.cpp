@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "snug/base/bytes.h"
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
+#include "snug/data/csv_block.h"
 #include "snug/data/csv_rows.h"
 #include "snug/data/csv_scan.h"
 #include "snug/data/csv_source.h"
@@ -28,7 +30,9 @@ class Packing {
         table_(table),
         encoder_(encoder),
         bad_(files, options.bad_rows),
-        row_(encoder.words()) {}
+        row_(encoder.words()),
+        blocks_(table, csv_threads(options.threads)),
+        packed_(static_cast<size_t>(blocks_.lanes())) {}
 
   // Where the rows are, in the end. `path` is empty where nothing may be kept.
   std::unique_ptr<PackedRows> run(const Path& path) {
@@ -64,40 +68,94 @@ class Packing {
   }
   int64_t rows() const { return index_.rows(); }
   int64_t bad_rows() const { return bad_.count(); }
+  int64_t imputed() const { return imputed_; }
   const std::vector<int64_t>& first_rows() const { return first_rows_; }
 
   std::string description() const {
     return nlohmann::json({{"columns", encoder_.columns().json()},
                            {"bad_rows", bad_.count()},
-                           {"imputed", encoder_.imputed()},
+                           {"imputed", imputed_},
                            {"first_rows", first_rows_}})
         .dump();
   }
 
  private:
+  // The good and the bad rows of a block.
+  struct Packed {
+    std::vector<uint32_t> rows;     // Each with its line in front.
+    std::vector<uint32_t> offsets;  // Of the good rows, in the block.
+    std::vector<BadRow> bad;
+    int64_t first_offset = 0, records = 0, imputed = 0;
+    int file = 0;
+    CsvRecord record;
+    std::string unquoted;
+  };
+
+  void pack(const CsvBlock& block, Packed& into) const {
+    const size_t words = encoder_.words();
+    into.rows.clear();
+    into.offsets.clear();
+    into.bad.clear();
+    into.records = std::ssize(block.records);
+    into.first_offset = block.offset;
+    into.file = block.file;
+    into.rows.resize(block.records.size() * words);
+    const bool impute = bad_.policy() == BadRowPolicy::impute;
+    for (const CsvBlock::Record& record : block.records) {
+      const auto row = std::span(into.rows).subspan(into.offsets.size() * words, words);
+      const int64_t line = block.first_line + record.line;
+      const char delimiter = block.dialect.delimiter;
+      if (record.quotes || !encoder_.encode_plain(block.text_of(record), delimiter, line, row)) {
+        block.split(record, into.record, into.unquoted);
+        if (const auto problem = encoder_.encode(into.record, impute, row, into.imputed)) {
+          into.bad.push_back(bad_row(*problem, into.record, block.file));
+          continue;
+        }
+      }
+      into.offsets.push_back(record.begin);
+    }
+  }
+
+  BadRow bad_row(const RowProblem& problem, const CsvRecord& record, int file) const {
+    return {.file = table_.file_name(file),
+            .position = fmt::format("line {}", record.line),
+            .column = problem.column < 0 ? "" : table_.names()[static_cast<size_t>(problem.column)],
+            .value = problem.value,
+            .problem = problem.expected,
+            .record = std::string(record.text)};
+  }
+
   // Packs the next good row to row_; false at the end.
   bool pack_next() {
-    while (table_.next(record_)) {
-      ++records_;
-      const CsvPlace place = table_.place(record_);
-      while (std::ssize(first_rows_) <= place.file) first_rows_.push_back(index_.rows());
-      const bool impute = bad_.policy() == BadRowPolicy::impute;
-      const std::optional<RowProblem> problem = encoder_.encode(record_, impute, row_);
-      if (!problem) {
-        index_.add(place);
-        return true;
+    while (lane_ == filled_ || row_at_ == packed_[lane_].offsets.size()) {
+      if (lane_ < filled_) {
+        ++lane_;
+        row_at_ = 0;
+        continue;
       }
-      const std::string column =
-          problem->column < 0 ? "" : table_.names()[static_cast<size_t>(problem->column)];
-      bad_.add({.file = table_.file_name(),
-                .position = fmt::format("line {}", record_.line),
-                .column = column,
-                .value = problem->value,
-                .problem = problem->expected,
-                .record = std::string(record_.text)});
+      lane_ = filled_ = row_at_ = 0;
+      const auto work = [&](int lane, const CsvBlock& block) {
+        pack(block, packed_[static_cast<size_t>(lane)]);
+      };
+      const auto collect = [&](int lane, const CsvBlock&) {
+        Packed& packed = packed_[static_cast<size_t>(lane)];
+        records_ += packed.records;
+        imputed_ += std::exchange(packed.imputed, 0);
+        for (const BadRow& row : packed.bad) bad_.add(row);
+        ++filled_;
+      };
+      if (!blocks_.next(work, collect)) {
+        ended_ = true;
+        return false;
+      }
     }
-    ended_ = true;
-    return false;
+    const Packed& packed = packed_[lane_];
+    const auto words = std::span(packed.rows).subspan(row_at_ * row_.size(), row_.size());
+    std::ranges::copy(words, row_.begin());
+    while (std::ssize(first_rows_) <= packed.file) first_rows_.push_back(index_.rows());
+    index_.add({packed.file, packed.first_offset + packed.offsets[row_at_], words[0]});
+    ++row_at_;
+    return true;
   }
 
   void pack_into_memory() {
@@ -136,12 +194,14 @@ class Packing {
   CsvTable& table_;
   RowEncoder& encoder_;
   BadRows bad_;
-  CsvRecord record_;
   std::vector<uint32_t> row_, held_;
   SampledIndex index_;
   std::vector<int64_t> first_rows_;
-  int64_t records_ = 0;
+  int64_t records_ = 0, imputed_ = 0;
   bool ended_ = false;
+  CsvBlocks blocks_;
+  std::vector<Packed> packed_;                 // Of each lane.
+  size_t lane_ = 0, filled_ = 0, row_at_ = 0;  // The next row; lanes that have some.
 };
 
 // All that the packed rows depend on.
@@ -236,7 +296,7 @@ CsvData csv(const CsvOptions& options) {
   if (options.like != nullptr) {
     columns = columns_like(*options.like, table);
   } else {
-    const TableScan scan = scan_table(table);
+    const TableScan scan = scan_table(table, false, options.threads);
     if (scan.records == 0) {
       throw DataError("{}: there is a header, but no row follows it", table.paths()[0].string());
     }
@@ -256,7 +316,7 @@ CsvData csv(const CsvOptions& options) {
               table_files(options, packing.first_rows(), packing.rows())),
           .columns = encoder->columns(),
           .bad_rows = packing.bad_rows(),
-          .imputed = encoder->imputed()};
+          .imputed = packing.imputed()};
 }
 
 }  // namespace snug::data

@@ -26,6 +26,7 @@ struct CsvOptions {
   Path cache;
   int64_t most_in_memory = int64_t{16} << 20;
   FileSystem* file_system = nullptr;  // Null: the machine's own.
+  int threads = 0;                    // That parse; 0: as many as the machine has, up to 8.
 };
 
 struct CsvData {

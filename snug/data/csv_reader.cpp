@@ -18,19 +18,60 @@ const char* find_char(const char* from, const char* to, char c) {
 
 bool is_blank(char c, char delimiter) { return c == ' ' || (c == '\t' && delimiter != '\t'); }
 
-std::string_view trimmed(const char* from, const char* to, char delimiter) {
-  while (from < to && is_blank(*from, delimiter)) ++from;
-  while (from < to && is_blank(to[-1], delimiter)) --to;
-  return {from, static_cast<size_t>(to - from)};
-}
-
 char likely_delimiter(std::string_view first_line) {
   constexpr std::array kDelimiters = {',', '\t', ';', '|'};
   return *std::ranges::max_element(kDelimiters, {},
                                    [&](char c) { return std::ranges::count(first_line, c); });
 }
 
+void split_plain(CsvRecord& record, char delimiter) {
+  record.cells.clear();
+  const char *from = record.text.data(), *to = from + record.text.size();
+  while (true) {
+    const char* stop = from;
+    while (stop < to && *stop != delimiter) ++stop;
+    record.cells.push_back(trimmed_cell(from, stop, delimiter));
+    if (stop == to) return;
+    from = stop + 1;
+  }
+}
+
+void split_quoted(CsvRecord& record, char delimiter, std::string& unquoted) {
+  record.cells.clear();
+  unquoted.clear();
+  unquoted.reserve(record.text.size());  // So that the views into it stay.
+  const char *at = record.text.data(), *to = at + record.text.size();
+  while (true) {
+    const char* start = at;
+    while (at < to && is_blank(*at, delimiter)) ++at;
+    if (at < to && *at == '"') {
+      const size_t first = unquoted.size();
+      for (++at; at < to; ++at) {
+        if (*at == '"' && (at + 1 == to || at[1] != '"')) break;
+        if (*at == '"') ++at;
+        unquoted += *at;
+      }
+      if (at < to) ++at;
+      const char* rest = at;
+      while (at < to && *at != delimiter) ++at;
+      unquoted += trimmed_cell(rest, at, delimiter);
+      record.cells.push_back(std::string_view(unquoted).substr(first));
+    } else {
+      while (at < to && *at != delimiter) ++at;
+      record.cells.push_back(trimmed_cell(start, at, delimiter));
+    }
+    if (at == to) return;
+    ++at;
+  }
+}
+
 }  // namespace
+
+std::string_view trimmed_cell(const char* from, const char* to, char delimiter) {
+  while (from < to && is_blank(*from, delimiter)) ++from;
+  while (from < to && is_blank(to[-1], delimiter)) --to;
+  return {from, static_cast<size_t>(to - from)};
+}
 
 CsvReader::CsvReader(FileSystem& files, const Path& path, char delimiter)
     : name_(path.string()), bytes_(files, path) {
@@ -128,6 +169,10 @@ std::optional<CsvReader::End> CsvReader::find_quoted_end() const {
   return end;
 }
 
+bool CsvReader::is_blank_record(size_t end) const {
+  return trimmed_cell(buffer_.data() + begin_, buffer_.data() + end, dialect_.delimiter).empty();
+}
+
 bool CsvReader::next(CsvRecord& record) {
   while (true) {
     if (begin_ == end_ && at_end_) return false;
@@ -140,58 +185,58 @@ bool CsvReader::next(CsvRecord& record) {
     record.line = line_;
     record.text = {buffer_.data() + begin_, end->text - begin_};
     record.open_quote = end->open_quote;
+    const bool blank = is_blank_record(end->text);
     offset_ += static_cast<int64_t>(end->next - begin_);
     line_ += end->lines;
     begin_ = end->next;
-    const char* text_end = record.text.data() + record.text.size();
-    if (trimmed(record.text.data(), text_end, dialect_.delimiter).empty()) continue;
+    if (blank) continue;
     if (end->quotes) {
-      split_quoted(record);
+      split_quoted(record, dialect_.delimiter, unquoted_);
     } else {
-      split_plain(record);
+      split_plain(record, dialect_.delimiter);
     }
     return true;
   }
 }
 
-void CsvReader::split_plain(CsvRecord& record) const {
-  record.cells.clear();
-  const char *from = record.text.data(), *to = from + record.text.size();
-  while (true) {
-    const char* stop = from;
-    while (stop < to && *stop != dialect_.delimiter) ++stop;
-    record.cells.push_back(trimmed(from, stop, dialect_.delimiter));
-    if (stop == to) return;
-    from = stop + 1;
+bool CsvReader::next_block(CsvBlock& block) {
+  block.records.clear();
+  while (block.records.empty()) {
+    if (begin_ == end_ && at_end_) return false;
+    if (begin_ == end_ || !find_end()) refill();
+    block.offset = offset_;
+    block.first_line = line_;
+    const size_t first = begin_;
+    while (begin_ < end_) {
+      const std::optional<End> end = find_end();
+      if (!end) break;
+      if (!is_blank_record(end->text)) {
+        block.records.push_back({.begin = static_cast<uint32_t>(begin_ - first),
+                                 .end = static_cast<uint32_t>(end->text - first),
+                                 .line = static_cast<uint32_t>(line_ - block.first_line),
+                                 .quotes = end->quotes,
+                                 .open_quote = end->open_quote});
+      }
+      line_ += end->lines;
+      begin_ = end->next;
+    }
+    block.text.assign(buffer_.begin() + static_cast<int64_t>(first),
+                      buffer_.begin() + static_cast<int64_t>(begin_));
+    offset_ += static_cast<int64_t>(begin_ - first);
   }
+  block.dialect = dialect_;
+  return true;
 }
 
-void CsvReader::split_quoted(CsvRecord& record) {
-  record.cells.clear();
-  unquoted_.clear();
-  unquoted_.reserve(record.text.size());  // So that the views into it stay.
-  const char *at = record.text.data(), *to = at + record.text.size();
-  while (true) {
-    const char* start = at;
-    while (at < to && is_blank(*at, dialect_.delimiter)) ++at;
-    if (at < to && *at == '"') {
-      const size_t first = unquoted_.size();
-      for (++at; at < to; ++at) {
-        if (*at == '"' && (at + 1 == to || at[1] != '"')) break;
-        if (*at == '"') ++at;
-        unquoted_ += *at;
-      }
-      if (at < to) ++at;
-      const char* rest = at;
-      while (at < to && *at != dialect_.delimiter) ++at;
-      unquoted_ += trimmed(rest, at, dialect_.delimiter);
-      record.cells.push_back(std::string_view(unquoted_).substr(first));
-    } else {
-      while (at < to && *at != dialect_.delimiter) ++at;
-      record.cells.push_back(trimmed(start, at, dialect_.delimiter));
-    }
-    if (at == to) return;
-    ++at;
+void CsvBlock::split(const Record& record, CsvRecord& into, std::string& unquoted) const {
+  into.offset = offset + record.begin;
+  into.line = first_line + record.line;
+  into.text = text_of(record);
+  into.open_quote = record.open_quote;
+  if (record.quotes) {
+    split_quoted(into, dialect.delimiter, unquoted);
+  } else {
+    split_plain(into, dialect.delimiter);
   }
 }
 

@@ -16,6 +16,9 @@ struct CsvDialect {
   char newline = '\n';  // '\r' for files of old Macs; "\r\n" ends with '\n'.
 };
 
+// A cell without the blanks around it.
+std::string_view trimmed_cell(const char* from, const char* to, char delimiter);
+
 // One record: what stands between two line ends, those inside quotes apart.
 struct CsvRecord {
   int64_t offset = 0;  // Of its first byte in the file, inflated.
@@ -24,6 +27,28 @@ struct CsvRecord {
   std::vector<std::string_view> cells;
   std::string_view text;    // As it stands in the file, without its line end.
   bool open_quote = false;  // The file ended inside quotes.
+};
+
+// Records that stand one after the other, not taken apart yet.
+struct CsvBlock {
+  struct Record {
+    uint32_t begin = 0, end = 0;  // In the text; without the line end.
+    uint32_t line = 0;            // Behind first_line.
+    bool quotes = false;
+    bool open_quote = false;
+  };
+  std::vector<char> text;
+  std::vector<Record> records;
+  int64_t offset = 0;      // Of the text in the file.
+  int64_t first_line = 0;  // Of the text.
+  int file = 0;            // Of a table.
+  CsvDialect dialect;
+
+  std::string_view text_of(const Record& record) const {
+    return {text.data() + record.begin, record.end - record.begin};
+  }
+  // The record with its cells; `unquoted` holds those whose quotes had to be taken out.
+  void split(const Record& record, CsvRecord& into, std::string& unquoted) const;
 };
 
 // Takes quoted cells ("a ""b"", c"), line ends within quotes, CRLF, a byte order mark, empty lines
@@ -40,6 +65,9 @@ class CsvReader {
   // False at the end. Throws DataError, which names file and line, when a record has more than
   // kMostRecordBytes, as when a quote is never closed, and for a damaged compressed file.
   bool next(CsvRecord& record);
+
+  // The same for as many records as the buffer has; then there is none that next() began.
+  bool next_block(CsvBlock& block);
 
   // To the first record again.
   void restart();
@@ -70,8 +98,7 @@ class CsvReader {
   End end_at(size_t text, bool has_newline) const;
   // Brings more bytes behind those that stand from begin_ on.
   void refill();
-  void split_plain(CsvRecord& record) const;
-  void split_quoted(CsvRecord& record);
+  bool is_blank_record(size_t end) const;
 
   std::string name_;
   ByteReader bytes_;

@@ -50,7 +50,7 @@ void ParsedRows::read(int64_t first, std::span<uint32_t> rows) {
 
 void ParsedRows::parse_next(std::span<uint32_t> row) {
   while (table_.next(record_)) {
-    if (encoder_.encode(record_, impute_, row)) continue;
+    if (encoder_.encode(record_, impute_, row, imputed_)) continue;
     ++next_;
     return;
   }

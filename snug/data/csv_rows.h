@@ -42,6 +42,7 @@ class ParsedRows final : public PackedRows {
   // From the sample before the first row on, or from where the last call ended. Throws FileError
   // when the rows are no longer what they were.
   void read(int64_t first, std::span<uint32_t> rows) override;
+  bool is_shared() const override { return false; }
   void check() override;
   size_t buffer_bytes() const override { return index_.bytes() + table_.buffer_bytes(); }
 
@@ -56,6 +57,7 @@ class ParsedRows final : public PackedRows {
   bool impute_;
   std::string identity_;
   CsvRecord record_;
+  int64_t imputed_ = 0;           // Not looked at: it was counted when the rows were packed.
   std::vector<uint32_t> passed_;  // A row that is only passed over.
   int64_t next_ = -1;             // The row that the table stands before; -1: not known.
 };

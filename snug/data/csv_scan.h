@@ -16,7 +16,8 @@ struct TableScan {
 };
 
 // Records with another number of cells than there are columns count, but are not looked into. At
-// most 8 MiB are held, however many columns and texts there are.
-TableScan scan_table(CsvTable& table);
+// most 8 MiB a thread are held, however many columns and texts there are. With `hashes`, columns
+// that are equal can be told. What is found does not depend on the threads (0: the machine's).
+TableScan scan_table(CsvTable& table, bool hashes = false, int threads = 0);
 
 }  // namespace snug

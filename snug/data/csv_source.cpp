@@ -19,7 +19,7 @@ Shape row_of(int64_t width) { return width == 1 ? Shape{} : Shape{width}; }
 
 }  // namespace
 
-CsvSource::CsvSource(std::shared_ptr<RowEncoder> encoder, std::unique_ptr<PackedRows> rows,
+CsvSource::CsvSource(std::shared_ptr<RowEncoder> encoder, std::shared_ptr<PackedRows> rows,
                      int64_t count, TableFiles files)
     : encoder_(std::move(encoder)), rows_(std::move(rows)), files_(std::move(files)) {
   const Columns& columns = encoder_->columns();
@@ -46,6 +46,11 @@ void CsvSource::begin_pass(uint64_t pass) {
   RandomSource::begin_pass(pass);
 }
 
+SourcePtr CsvSource::twin() {
+  if (!rows_->is_shared()) return nullptr;
+  return std::make_shared<CsvSource>(encoder_, rows_, *rows(), files_);
+}
+
 size_t CsvSource::buffer_bytes() const {
   return rows_->buffer_bytes() + packed_.size() * 4 + expanded_.size() * 4;
 }
@@ -61,28 +66,48 @@ void CsvSource::expand(int field, std::span<const uint32_t> row, float* to) cons
   }
 }
 
-void CsvSource::read_run(int field, int64_t first, int64_t count, void* to, DType dtype) {
+void CsvSource::give(int field, std::span<const uint32_t> packed, int64_t row, std::byte* to,
+                     DType dtype) {
+  if (dtype == DType::float32) return expand(field, packed, reinterpret_cast<float*>(to));
+  expand(field, packed, expanded_.data());
+  const int64_t elements = fields()[field].row.size();
+  if (const auto bad = stage(expanded_.data(), StoredType::float32, elements, to, dtype)) {
+    refuse(field, row, *bad, expanded_[static_cast<size_t>(*bad)], dtype);
+  }
+}
+
+// Calls visit(row, packed) for each row of a run.
+template <typename Visit>
+void CsvSource::each_packed(int64_t first, int64_t count, const Visit& visit) {
   const size_t words = encoder_->words();
   const auto piece = static_cast<int64_t>(packed_.size() / words);
-  const int64_t elements = fields()[field].row.size();
-  auto* at = static_cast<std::byte*>(to);
-  const size_t row_bytes = static_cast<size_t>(elements) * size_of(dtype);
   for (int64_t done = 0; done < count; done += piece) {
     const int64_t some = std::min(piece, count - done);
     const std::span<uint32_t> rows = std::span(packed_).first(static_cast<size_t>(some) * words);
     rows_->read(first + done, rows);
-    for (int64_t i = 0; i < some; ++i, at += row_bytes) {
-      const std::span<const uint32_t> row = rows.subspan(static_cast<size_t>(i) * words, words);
-      if (dtype == DType::float32) {
-        expand(field, row, reinterpret_cast<float*>(at));
-        continue;
-      }
-      expand(field, row, expanded_.data());
-      if (const auto bad = stage(expanded_.data(), StoredType::float32, elements, at, dtype)) {
-        refuse(field, first + done + i, *bad, expanded_[static_cast<size_t>(*bad)], dtype);
-      }
+    for (int64_t i = 0; i < some; ++i) {
+      visit(first + done + i, rows.subspan(static_cast<size_t>(i) * words, words));
     }
   }
+}
+
+void CsvSource::read_run(int field, int64_t first, int64_t count, void* to, DType dtype) {
+  const size_t row_bytes = static_cast<size_t>(fields()[field].row.size()) * size_of(dtype);
+  each_packed(first, count, [&](int64_t row, std::span<const uint32_t> packed) {
+    const size_t offset = static_cast<size_t>(row - first) * row_bytes;
+    give(field, packed, row, static_cast<std::byte*>(to) + offset, dtype);
+  });
+}
+
+void CsvSource::read_run_of_all(int64_t first, int64_t count, std::span<const Tensor> slots,
+                                int64_t at) {
+  each_packed(first, count, [&](int64_t row, std::span<const uint32_t> packed) {
+    for (int field = 0; field < std::ssize(slots); ++field) {
+      if (slots[field].data == nullptr) continue;
+      give(field, packed, row, slot_row(field, slots[field], at + row - first),
+           slots[field].dtype());
+    }
+  });
 }
 
 void CsvSource::refuse(int field, int64_t row, int64_t index, float value, DType wanted) {

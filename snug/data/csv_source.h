@@ -19,22 +19,33 @@ struct TableFiles {
 
 class CsvSource final : public RandomSource {
  public:
-  CsvSource(std::shared_ptr<RowEncoder> encoder, std::unique_ptr<PackedRows> rows, int64_t count,
+  CsvSource(std::shared_ptr<RowEncoder> encoder, std::shared_ptr<PackedRows> rows, int64_t count,
             TableFiles files);
 
   void begin_pass(uint64_t pass) override;
   std::string place(int field, int64_t row) override;
   size_t buffer_bytes() const override;
+  void read_rows(std::span<const int64_t> rows, std::span<const Tensor> slots) override {
+    read_rows_by_runs(rows, slots);
+  }
+  SourcePtr twin() override;
+  int64_t batches_ahead() const override { return rows_->is_held() ? 0 : kAsManyAsHelp; }
 
  protected:
   void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override;
+  void read_run_of_all(int64_t first, int64_t count, std::span<const Tensor> slots,
+                       int64_t at) override;
 
  private:
+  template <typename Visit>
+  void each_packed(int64_t first, int64_t count, const Visit& visit);
+  // A packed row's field to a slot.
+  void give(int field, std::span<const uint32_t> packed, int64_t row, std::byte* to, DType dtype);
   void expand(int field, std::span<const uint32_t> row, float* to) const;
   [[noreturn]] void refuse(int field, int64_t row, int64_t index, float value, DType wanted);
 
   std::shared_ptr<RowEncoder> encoder_;
-  std::unique_ptr<PackedRows> rows_;
+  std::shared_ptr<PackedRows> rows_;
   TableFiles files_;
   std::vector<uint32_t> packed_;  // Some rows, as they are kept.
   std::vector<float> expanded_;   // One row, for slots that are not float32.

@@ -82,6 +82,15 @@ bool CsvTable::next(CsvRecord& record) {
   return true;
 }
 
+bool CsvTable::next_block(CsvBlock& block) {
+  while (!reader_->next_block(block)) {
+    if (file_ + 1 == std::ssize(options_.files)) return false;
+    open(file_ + 1);
+  }
+  block.file = file_;
+  return true;
+}
+
 void CsvTable::restart() { open(0); }
 
 void CsvTable::seek(const CsvPlace& place) {

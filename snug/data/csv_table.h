@@ -37,12 +37,17 @@ class CsvTable {
 
   // The next record of the table, headers left out; false at the end.
   bool next(CsvRecord& record);
+  // The next records of one file, headers left out; false at the end.
+  bool next_block(CsvBlock& block);
   void restart();
   // To a record that was read before; throws DataError in a compressed file.
   void seek(const CsvPlace& place);
 
   CsvPlace place(const CsvRecord& record) const { return {file_, record.offset, record.line}; }
   const std::string& file_name() const { return reader_->name(); }
+  std::string file_name(int file) const {
+    return options_.files[static_cast<size_t>(file)].string();
+  }
   const std::vector<Path>& paths() const { return options_.files; }
   bool is_compressed() const { return reader_->is_compressed(); }
   size_t buffer_bytes() const { return reader_->buffer_bytes(); }

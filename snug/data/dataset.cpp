@@ -5,6 +5,7 @@
 
 #include "snug/base/error.h"
 #include "snug/data/batch_reader.h"
+#include "snug/data/cached.h"
 #include "snug/data/joined.h"
 #include "snug/data/ordered.h"
 
@@ -35,6 +36,19 @@ Dataset Dataset::from_tensor_slices(const data::ArraysOptions& arrays) {
   return Dataset(data::arrays(arrays));
 }
 
+Dataset Dataset::from_tensors(const data::ArraysOptions& arrays) {
+  data::ArraysOptions whole = arrays;
+  const auto as_one_row = [](Array& array) {
+    Shape shape{1};
+    for (const Extent extent : array.shape.extents()) shape.push_back(extent);
+    array.shape = shape;
+  };
+  std::ranges::for_each(whole.x, as_one_row);
+  std::ranges::for_each(whole.y, as_one_row);
+  if (whole.sample_weight.data != nullptr) as_one_row(whole.sample_weight);
+  return Dataset(data::arrays(whole));
+}
+
 Dataset Dataset::from_tensor_slices(const Array& x, const Array& y) {
   return Dataset(data::arrays(x, y));
 }
@@ -62,7 +76,7 @@ Dataset Dataset::shuffle(uint64_t seed, bool reshuffle_each_iteration) const {
   if (!order_) {
     throw Error(
         "Dataset: shuffle: {} and its fellows come in sequence and cannot be reordered; shuffle "
-        "where they are made",
+        "where they are made, or give shuffle_window() the bytes that may wait",
         source_->fields()[0].name);
   }
   Dataset result = *this;
@@ -93,6 +107,52 @@ Dataset Dataset::concatenate(const Dataset& other) const {
 
 Dataset Dataset::zip(const Dataset& first, const Dataset& second) {
   return Dataset(data::zipped(first.rows_for("zip"), second.rows_for("zip")));
+}
+
+Dataset Dataset::shuffle_blocks(const BlockShuffleOptions& options) const {
+  return Dataset(data::block_shuffled(rows_for("shuffle_blocks"), options));
+}
+
+Dataset Dataset::shuffle_window(const data::WindowShuffleOptions& options) const {
+  if (batch_size_) throw Error("Dataset: shuffle_window after batch; put it before");
+  if (order_) return shuffle(options.seed, options.reshuffle_each_iteration);
+  return Dataset(data::window_shuffled(rows(), options));
+}
+
+Dataset Dataset::enumerate(int64_t start) const {
+  const SourcePtr source = rows_for("enumerate");
+  return Dataset(data::zipped(data::numbered(*source->rows(), start), source));
+}
+
+Dataset Dataset::interleave(const std::vector<Dataset>& datasets,
+                            const InterleaveOptions& options) {
+  std::vector<SourcePtr> sources;
+  for (const Dataset& dataset : datasets) sources.push_back(dataset.rows_for("interleave"));
+  return Dataset(data::interleaved(std::move(sources), options));
+}
+
+Dataset Dataset::window(const WindowOptions& options) const {
+  return Dataset(data::windows(rows_for("window"), options));
+}
+
+Dataset Dataset::timeseries(const TimeseriesOptions& options) const {
+  return Dataset(data::timeseries(rows_for("timeseries"), options));
+}
+
+Dataset Dataset::cache(int64_t most_bytes) const {
+  return Dataset(data::cached(rows_for("cache"), most_bytes));
+}
+
+Dataset Dataset::cache(const Path& file, std::string_view key) const {
+  if (batch_size_) throw Error("Dataset: cache after batch; put cache before it");
+  return Dataset(data::cached_in_file(rows(), file, key));
+}
+
+Dataset Dataset::prefetch(int64_t batches) const {
+  if (batches < -1) throw Error("Dataset: prefetch({}): give -1 or more", batches);
+  Dataset result = *this;
+  result.ahead_ = batches;
+  return result;
 }
 
 Dataset Dataset::map(MapRows function, MapSpec spec) const {
@@ -178,7 +238,11 @@ Dataset Dataset::repeat_batches(std::optional<int64_t> count) const {
   return result;
 }
 
-SourcePtr Dataset::rows() const { return order_ ? data::ordered(source_, *order_) : source_; }
+SourcePtr Dataset::rows() const {
+  SourcePtr rows = order_ ? data::ordered(source_, *order_) : source_;
+  if (!ahead_ || *ahead_ == Source::kAsManyAsHelp || rows->access() != Access::random) return rows;
+  return data::prefetched(std::move(rows), *ahead_);
+}
 
 std::optional<int64_t> Dataset::cardinality() const {
   const std::optional<int64_t> count = rows()->rows();

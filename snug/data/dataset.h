@@ -8,11 +8,16 @@
 #include <optional>
 #include <vector>
 
+#include "snug/base/file.h"
 #include "snug/data/arrays.h"
+#include "snug/data/block_shuffle.h"
 #include "snug/data/generator.h"
+#include "snug/data/interleaved.h"
 #include "snug/data/mapped.h"
 #include "snug/data/row_order.h"
 #include "snug/data/source.h"
+#include "snug/data/window_shuffle.h"
+#include "snug/data/windows.h"
 
 namespace snug {
 
@@ -42,6 +47,8 @@ class Dataset {
   // Borrows the arrays: the caller keeps them alive.
   static Dataset from_tensor_slices(const data::ArraysOptions& arrays);
   static Dataset from_tensor_slices(const Array& x, const Array& y);
+  // Each array whole, as one row.
+  static Dataset from_tensors(const data::ArraysOptions& arrays);
   static Dataset from_generator(NextRows next, GeneratorSpec spec);
   explicit Dataset(SourcePtr source);
 
@@ -51,6 +58,11 @@ class Dataset {
   // for the size of its buffer is a seed here. Throws Error after batch(), and for a source that
   // gives its rows in sequence.
   Dataset shuffle(uint64_t seed = 0, bool reshuffle_each_iteration = true) const;
+  // Reads stretches of rows instead of single ones, for slow disks: see BlockShuffleOptions. Needs
+  // random access and comes before batch().
+  Dataset shuffle_blocks(const BlockShuffleOptions& options = {}) const;
+  // For rows that come in sequence: each is drawn from a window of so many bytes. Before batch().
+  Dataset shuffle_window(const data::WindowShuffleOptions& options = {}) const;
   // Rows, or batches after batch(). take(-1) takes all.
   Dataset take(int64_t count) const;
   Dataset skip(int64_t count) const;
@@ -62,6 +74,33 @@ class Dataset {
   // Row by row the fields of both, x first, then y; as many rows as the shorter one has. Both need
   // random access, and come before batch().
   static Dataset zip(const Dataset& first, const Dataset& second);
+  // With the number of each row, from `start` on, as the first input.
+  Dataset enumerate(int64_t start = 0) const;
+  // Rows of several data sets in turn: interleave over files is interleave(files, open, options),
+  // and flat_map(files, open) one file after the other. All need random access.
+  static Dataset interleave(const std::vector<Dataset>& datasets,
+                            const InterleaveOptions& options = {});
+  template <typename Items, typename Open>
+  static Dataset interleave(const Items& items, const Open& open,
+                            const InterleaveOptions& options) {
+    std::vector<Dataset> datasets;
+    for (const auto& item : items) datasets.push_back(open(item));
+    return interleave(datasets, options);
+  }
+  template <typename Items, typename Open>
+  static Dataset flat_map(const Items& items, const Open& open) {
+    return interleave(items, open, InterleaveOptions{});
+  }
+  // Stretches of rows, each as one row: see WindowOptions and TimeseriesOptions. Both need random
+  // access and come before batch().
+  Dataset window(const WindowOptions& options) const;
+  Dataset timeseries(const TimeseriesOptions& options) const;
+  // Keeps rows that have been read: as many as so many bytes hold, the others are read each time.
+  // Needs random access. Before batch().
+  Dataset cache(int64_t most_bytes) const;
+  // Keeps all rows in a file, which is made now if it is not there; `key` says what else than their
+  // fields and number the rows depend on. Gives random access to a generator. Before batch().
+  Dataset cache(const Path& file, std::string_view key = "") const;
   // Rows that `function` makes of these, one for one (see data::mapped). Before batch().
   Dataset map(MapRows function, MapSpec spec) const;
   // Only rows for which `keep` says true, in any order; each is asked once, now. Needs random
@@ -81,8 +120,12 @@ class Dataset {
   // Nullopt: without end. After batch(), a batch never holds rows of two repetitions. Throws Error
   // for a source that cannot start again.
   Dataset repeat(std::optional<int64_t> count = std::nullopt) const;
-  // Does nothing: what is read ahead is planned with the step, within its budget.
-  Dataset prefetch(int64_t /*buffer_size*/ = -1) const { return *this; }
+  // How many batches are read while a step runs, on a thread of their own, in slots that the plan
+  // counts; -1: as many as help, which is what files get anyway. Rows that come in sequence are not
+  // read ahead: their function is called by the thread that trains.
+  Dataset prefetch(int64_t batches = Source::kAsManyAsHelp) const;
+  // The rows of the batches again.
+  Dataset unbatch() const { return Dataset(source()); }
 
   // How many batches one pass has; nullopt when that is not known, or without end.
   std::optional<int64_t> cardinality() const;
@@ -123,6 +166,7 @@ class Dataset {
   std::optional<int64_t> batch_size_;
   bool drop_remainder_ = false;
   std::optional<BatchVerbs> batches_;
+  std::optional<int64_t> ahead_;  // Of prefetch().
   std::shared_ptr<uint64_t> passes_;
 };
 

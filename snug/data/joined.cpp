@@ -19,9 +19,19 @@ void read_stretch(Source& source, int field, int64_t first, int64_t count, void*
   for (int64_t done = 0; done < count; done += std::ssize(numbers)) {
     const int64_t some = std::min<int64_t>(std::ssize(numbers), count - done);
     for (int64_t i = 0; i < some; ++i) numbers[i] = first + done + i;
-    source.read(field, std::span(numbers).first(some), {{dtype, Shape{some * elements}}, at});
+    source.read(field, std::span(numbers).first(some), {{dtype, Shape{some, elements}}, at});
     at += static_cast<size_t>(some * elements) * size_of(dtype);
   }
+}
+
+int64_t ahead_of(const Source& first, const Source& second) {
+  return first.batches_ahead() != 0 || second.batches_ahead() != 0 ? Source::kAsManyAsHelp : 0;
+}
+
+template <typename Joined>
+SourcePtr twin_of(Source& first, Source& second) {
+  SourcePtr a = first.twin(), b = second.twin();
+  return a && b ? std::make_shared<Joined>(std::move(a), std::move(b)) : nullptr;
 }
 
 class ConcatenatedSource final : public RandomSource {
@@ -34,6 +44,8 @@ class ConcatenatedSource final : public RandomSource {
   }
 
   size_t buffer_bytes() const override { return first_->buffer_bytes() + second_->buffer_bytes(); }
+  int64_t batches_ahead() const override { return ahead_of(*first_, *second_); }
+  SourcePtr twin() override { return twin_of<ConcatenatedSource>(*first_, *second_); }
   void begin_pass(uint64_t pass) override {
     first_->begin_pass(pass);
     second_->begin_pass(pass);
@@ -97,6 +109,8 @@ class ZippedSource final : public RandomSource {
   size_t buffer_bytes() const override {
     return sources_[0]->buffer_bytes() + sources_[1]->buffer_bytes();
   }
+  int64_t batches_ahead() const override { return ahead_of(*sources_[0], *sources_[1]); }
+  SourcePtr twin() override { return twin_of<ZippedSource>(*sources_[0], *sources_[1]); }
   void begin_pass(uint64_t pass) override {
     for (const SourcePtr& source : sources_) source->begin_pass(pass);
     RandomSource::begin_pass(pass);
@@ -122,20 +136,24 @@ class ZippedSource final : public RandomSource {
 
 class NumberedSource final : public RandomSource {
  public:
-  explicit NumberedSource(int64_t count) {
+  NumberedSource(int64_t count, int64_t first) : first_(first) {
     const std::vector<Field> fields = {{.name = "range", .stored = StoredType::int64, .row = {}}};
     set_fields(fields, std::vector<int64_t>{count});
   }
+  SourcePtr twin() override { return std::make_shared<NumberedSource>(*rows(), first_); }
 
  protected:
   void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override {
     auto* at = static_cast<std::byte*>(to);
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t number = first + i;
-      stage_rows(fields()[field], {number, 0}, &number, 1, at, dtype);
+      const int64_t number = first_ + first + i;
+      stage_rows(fields()[field], {first + i, 0}, &number, 1, at, dtype);
       at += size_of(dtype);
     }
   }
+
+ private:
+  int64_t first_;
 };
 
 }  // namespace
@@ -148,6 +166,8 @@ SourcePtr zipped(SourcePtr first, SourcePtr second) {
   return std::make_shared<ZippedSource>(std::move(first), std::move(second));
 }
 
-SourcePtr numbered(int64_t count) { return std::make_shared<NumberedSource>(count); }
+SourcePtr numbered(int64_t count, int64_t first) {
+  return std::make_shared<NumberedSource>(count, first);
+}
 
 }  // namespace snug::data

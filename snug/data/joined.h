@@ -12,7 +12,7 @@ SourcePtr concatenated(SourcePtr first, SourcePtr second);
 // The fields of both, row by row. Throws Error when both have weights.
 SourcePtr zipped(SourcePtr first, SourcePtr second);
 
-// The rows 0 .. count-1, whose only field is their own number.
-SourcePtr numbered(int64_t count);
+// So many rows, whose only field is their own number, counted from `first`.
+SourcePtr numbered(int64_t count, int64_t first = 0);
 
 }  // namespace snug::data

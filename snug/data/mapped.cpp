@@ -64,7 +64,7 @@ int64_t piece_rows(std::span<const Field> fields) {
 class MappedSource final : public RandomSource {
  public:
   MappedSource(SourcePtr source, MapRows function, const MapSpec& spec)
-      : source_(std::move(source)), function_(std::move(function)) {
+      : source_(std::move(source)), function_(std::move(function)), spec_(spec) {
     if (!function_) throw Error("Dataset: map: no function was given");
     std::vector<Field> fields;
     add(spec.x, FieldRole::input, "x", fields);
@@ -78,6 +78,14 @@ class MappedSource final : public RandomSource {
 
   size_t buffer_bytes() const override {
     return source_->buffer_bytes() + in_->bytes() + out_->bytes();
+  }
+  void read_rows(std::span<const int64_t> rows, std::span<const Tensor> slots) override {
+    read_rows_by_runs(rows, slots);
+  }
+  int64_t batches_ahead() const override { return source_->batches_ahead(); }
+  SourcePtr twin() override {
+    SourcePtr twin = spec_.num_parallel_calls != 1 ? source_->twin() : nullptr;
+    return twin ? std::make_shared<MappedSource>(std::move(twin), function_, spec_) : nullptr;
   }
   void begin_pass(uint64_t pass) override {
     source_->begin_pass(pass);
@@ -100,6 +108,14 @@ class MappedSource final : public RandomSource {
     }
   }
 
+  void read_run_of_all(int64_t first, int64_t count, std::span<const Tensor> slots,
+                       int64_t at) override {
+    for (int64_t done = 0; done < count; done += rows_) {
+      const int64_t some = std::min(rows_, count - done);
+      RandomSource::read_run_of_all(first + done, some, slots, at + done);
+    }
+  }
+
  private:
   void add(const FieldSpecs& specs, FieldRole role, std::string_view stem,
            std::vector<Field>& fields) {
@@ -119,7 +135,7 @@ class MappedSource final : public RandomSource {
     const std::vector<Tensor> in = in_->first(count);
     std::vector<int64_t> numbers(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) numbers[i] = first + i;
-    for (size_t i = 0; i < in.size(); ++i) source_->read(static_cast<int>(i), numbers, in[i]);
+    source_->read_rows(numbers, in);
     made_first_ = -1;
     function_(in, out);
     made_first_ = first;
@@ -129,6 +145,7 @@ class MappedSource final : public RandomSource {
 
   SourcePtr source_;
   MapRows function_;
+  MapSpec spec_;
   std::vector<DType> types_;
   int64_t rows_ = 1;
   std::unique_ptr<RowSlots> in_, out_;

@@ -17,6 +17,9 @@ using MapRows = std::function<void(std::span<const Tensor> in, std::span<const T
 struct MapSpec {
   FieldSpecs x, y;
   bool weighted = false;  // The last of `out` is one float32 a row.
+  // The function may be called by several threads at once; 1: by one at a time, which may be
+  // another one than the caller's.
+  int num_parallel_calls = 1;
 };
 
 // Whether a row, one of each field, is to be kept.

@@ -233,14 +233,16 @@ TEST_F(NpyTest, PassesOnWhatTheDiskSays) {
   EXPECT_EQ(read_rows(*source, 0, {0}), (std::vector<float>{0, 1}));
 }
 
-// As many requests as there are runs of neighbours.
+// As many requests as there are stretches; what lies between rows of one is less than a page.
 TEST_F(NpyTest, ReadsNeighboursTogether) {
-  write_text(files_, "x.npy", header(dict("<f4", "(100, 2)")) + counted<float>(200));
+  write_text(files_, "x.npy", header(dict("<f4", "(5000, 2)")) + counted<float>(10'000));
   testing::FaultyFiles counting(files_);
   const SourcePtr source = data::npy({.x = {"x.npy"}, .files = &counting});
   counting.set_count_reads(true);
   const int64_t before = counting.calls();
-  read_rows(*source, 0, {5, 6, 7, 8, 90, 91, 3});
+  EXPECT_EQ(
+      read_rows(*source, 0, {4000, 5, 6, 4001, 90, 2000, 3}),
+      (std::vector<float>{8000, 8001, 10, 11, 12, 13, 8002, 8003, 180, 181, 4000, 4001, 6, 7}));
   EXPECT_EQ(counting.calls() - before, 3);
 }
 

@@ -1,77 +1,70 @@
 #include "snug/data/ordered.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
 #include "snug/base/error.h"
+#include "snug/data/renumbered.h"
 
 namespace snug::data {
 namespace {
 
-class OrderedSource final : public Source {
+class OrderedSource final : public RenumberedSource {
  public:
   OrderedSource(SourcePtr source, const RowOrder& order)
-      : source_(std::move(source)), order_(order) {
-    SNUG_CHECK(source_->access() == Access::random);
-  }
+      : RenumberedSource(std::move(source)), order_(order) {}
 
-  const std::vector<Field>& fields() const override { return source_->fields(); }
-  size_t buffer_bytes() const override { return source_->buffer_bytes(); }
   std::optional<int64_t> rows() const override {
     return is_endless() ? std::nullopt : std::optional(order_.size());
   }
   Access access() const override { return is_endless() ? Access::replay : Access::random; }
-
-  void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
-    read_numbered(field, std::ssize(rows), slot, [&](int64_t i) { return rows[i]; });
+  SourcePtr twin() override {
+    SourcePtr twin = is_endless() ? nullptr : source_->twin();
+    return twin ? std::make_shared<OrderedSource>(std::move(twin), order_) : nullptr;
   }
 
   const void* borrow(int field, int64_t first, int64_t count, DType dtype) override {
     if (!order_.is_stretch() || first + count > order_.size()) return nullptr;
     return source_->borrow(field, order_.row(pass_, first), count, dtype);
   }
-
-  int64_t next(int64_t count, std::span<const Tensor> slots) override {
-    const int64_t rows = std::min(count, order_.size() - position_);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].data == nullptr) continue;
-      read_numbered(static_cast<int>(i), rows, slots[i],
-                    [&](int64_t row) { return position_ + row; });
-    }
-    position_ += rows;
-    return rows;
-  }
-  std::string place(int field, int64_t row) override {
-    return source_->place(field, order_.row(pass_, row));
-  }
-
-  void restart() override { position_ = 0; }
   void begin_pass(uint64_t pass) override {
-    source_->begin_pass(pass);
+    RenumberedSource::begin_pass(pass);
     pass_ = pass;
-    position_ = 0;
+  }
+
+ protected:
+  int64_t size() const override { return order_.size(); }
+  void renumber(std::span<const int64_t> rows, std::span<int64_t> numbers) const override {
+    order_.rows(pass_, rows, numbers);
   }
 
  private:
   bool is_endless() const { return order_.size() == RowOrder::kEndless; }
 
-  // A few rows at a time, so that nothing is allocated.
-  template <typename Position>
-  void read_numbered(int field, int64_t count, const Tensor& slot, const Position& position) {
-    std::array<int64_t, 256> numbers{};
-    for (int64_t done = 0; done < count; done += std::ssize(numbers)) {
-      const int64_t some = std::min<int64_t>(std::ssize(numbers), count - done);
-      for (int64_t i = 0; i < some; ++i) numbers[i] = order_.row(pass_, position(done + i));
-      source_->read(field, std::span(numbers).first(some), rows_of(slot, done, some));
-    }
-  }
-
-  SourcePtr source_;
   RowOrder order_;
   uint64_t pass_ = 0;
-  int64_t position_ = 0;
+};
+
+class PrefetchedSource final : public RenumberedSource {
+ public:
+  PrefetchedSource(SourcePtr source, int64_t batches)
+      : RenumberedSource(std::move(source)), batches_(batches) {}
+
+  int64_t batches_ahead() const override { return batches_; }
+  SourcePtr twin() override { return source_->twin(); }
+  const void* borrow(int field, int64_t first, int64_t count, DType dtype) override {
+    return source_->borrow(field, first, count, dtype);
+  }
+
+ protected:
+  int64_t size() const override { return *source_->rows(); }
+  void renumber(std::span<const int64_t> rows, std::span<int64_t> numbers) const override {
+    std::ranges::copy(rows, numbers.begin());
+  }
+
+ private:
+  int64_t batches_;
 };
 
 class StretchedSource final : public Source {
@@ -161,6 +154,10 @@ class StretchedSource final : public Source {
 
 SourcePtr ordered(SourcePtr source, const RowOrder& order) {
   return std::make_shared<OrderedSource>(std::move(source), order);
+}
+
+SourcePtr prefetched(SourcePtr source, int64_t batches) {
+  return std::make_shared<PrefetchedSource>(std::move(source), batches);
 }
 
 SourcePtr stretched(SourcePtr source, const Stretch& stretch) {

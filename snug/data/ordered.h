@@ -13,6 +13,9 @@ namespace snug::data {
 // sequence only: Access::replay, rows not known.
 SourcePtr ordered(SourcePtr source, const RowOrder& order);
 
+// The same rows, of which so many batches are to be read ahead; none with 0.
+SourcePtr prefetched(SourcePtr source, int64_t batches);
+
 // A part of what a source gives in sequence, again and again.
 struct Stretch {
   int64_t skip = 0;                   // In each repetition.

@@ -18,6 +18,10 @@ class PackedRows {
   virtual ~PackedRows() = default;
   // Rows [first, first + rows.size() / words) to `rows`.
   virtual void read(int64_t first, std::span<uint32_t> rows) = 0;
+  // Whether several threads may read at once.
+  virtual bool is_shared() const { return true; }
+  // Whether they stand in memory.
+  virtual bool is_held() const { return false; }
   // A pass begins: throws FileError when the file has changed since it was opened.
   virtual void check() {}
   virtual size_t buffer_bytes() const = 0;
@@ -28,6 +32,7 @@ class MemoryRows final : public PackedRows {
  public:
   MemoryRows(std::vector<uint32_t> rows, size_t words) : rows_(std::move(rows)), words_(words) {}
   void read(int64_t first, std::span<uint32_t> rows) override;
+  bool is_held() const override { return true; }
   size_t buffer_bytes() const override { return rows_.capacity() * sizeof(uint32_t); }
 
  private:

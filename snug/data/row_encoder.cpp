@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "snug/base/error.h"
@@ -40,7 +41,7 @@ RowEncoder::RowEncoder(Columns columns) : columns_(std::move(columns)) {
 }
 
 std::optional<RowProblem> RowEncoder::encode(const CsvRecord& record, bool impute,
-                                             std::span<uint32_t> row) {
+                                             std::span<uint32_t> row, int64_t& imputed) const {
   if (record.open_quote) return RowProblem{-1, "", "its last quote is never closed"};
   if (record.cells.size() != columns_.columns.size()) {
     return RowProblem{-1, "",
@@ -57,9 +58,45 @@ std::optional<RowProblem> RowEncoder::encode(const CsvRecord& record, bool imput
       return RowProblem{static_cast<int>(kept_[i].column), std::string(cell), std::move(problem)};
     }
     row[i + 1] = column.missing_bits();
-    ++imputed_;
+    ++imputed;
   }
   return std::nullopt;
+}
+
+bool RowEncoder::encode_plain(std::string_view text, char delimiter, int64_t line,
+                              std::span<uint32_t> row) const {
+  row[0] = static_cast<uint32_t>(line);
+  const char *at = text.data(), *end = at + text.size();
+  size_t next = 0;  // Of those that are kept.
+  for (size_t i = 0; i < columns_.columns.size(); ++i, ++at) {
+    const Kept* kept = next < kept_.size() && kept_[next].column == i ? &kept_[next] : nullptr;
+    double number = 0;
+    const char* stop = nullptr;
+    if (kept != nullptr && columns_.columns[i].is_number()) stop = plain_number(at, end, number);
+    if (stop != nullptr && (stop == end || *stop == delimiter)) {
+      if (!encode_number(*kept, number, row[next + 1])) return false;
+    } else {
+      const void* found = std::memchr(at, delimiter, static_cast<size_t>(end - at));
+      stop = found != nullptr ? static_cast<const char*>(found) : end;
+      if (kept != nullptr &&
+          !encode_cell(*kept, trimmed_cell(at, stop, delimiter), row[next + 1]).empty()) {
+        return false;
+      }
+    }
+    if (kept != nullptr) ++next;
+    at = stop;
+    if (at == end) return i + 1 == columns_.columns.size();
+  }
+  return false;
+}
+
+bool RowEncoder::encode_number(const Kept& kept, double number, uint32_t& word) const {
+  const Column& column = columns_.columns[kept.column];
+  if (column.use == ColumnUse::log && number <= -1) return false;
+  const float value = column.scaled(number);
+  if (!std::isfinite(value) || (kept.weight && value < 0)) return false;
+  word = std::bit_cast<uint32_t>(value);
+  return true;
 }
 
 std::string RowEncoder::encode_cell(const Kept& kept, std::string_view cell, uint32_t& word) const {
@@ -74,8 +111,7 @@ std::string RowEncoder::encode_cell(const Kept& kept, std::string_view cell, uin
     if (column.use == ColumnUse::log && *number <= -1) return "a number above -1 was expected";
     const float value = column.scaled(*number);
     if (!std::isfinite(value)) return "a finite number that float32 holds was expected";
-    if (kept.weight && value < 0) return "a weight of 0 or more was expected";
-    word = std::bit_cast<uint32_t>(value);
+    if (!encode_number(kept, *number, word)) return "a weight of 0 or more was expected";
     return "";
   }
   if (column.use == ColumnUse::hash) {

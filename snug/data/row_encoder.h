@@ -32,8 +32,11 @@ class RowEncoder {
 
   // Nullopt when the record has been packed. With `impute`, a cell that cannot be encoded counts as
   // missing where the column has a rule for missing cells; `imputed` counts them.
-  std::optional<RowProblem> encode(const CsvRecord& record, bool impute, std::span<uint32_t> row);
-  int64_t imputed() const { return imputed_; }
+  std::optional<RowProblem> encode(const CsvRecord& record, bool impute, std::span<uint32_t> row,
+                                   int64_t& imputed) const;
+  // The same for the text of a record without quotes, quickly; false where encode() has to look.
+  bool encode_plain(std::string_view text, char delimiter, int64_t line,
+                    std::span<uint32_t> row) const;
 
   // The numbers of the inputs, the labels or the weight.
   void expand_inputs(std::span<const uint32_t> row, float* to) const;
@@ -49,12 +52,13 @@ class RowEncoder {
     bool weight = false;
     std::unordered_map<std::string_view, uint32_t> lookup;  // Of the categories.
   };
+  // False where encode_cell() would find a problem.
+  bool encode_number(const Kept& kept, double number, uint32_t& word) const;
   // Empty when the cell could be packed.
   std::string encode_cell(const Kept& kept, std::string_view cell, uint32_t& word) const;
 
   Columns columns_;
   std::vector<Kept> kept_;
-  int64_t imputed_ = 0;
 };
 
 }  // namespace snug

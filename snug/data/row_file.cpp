@@ -1,6 +1,7 @@
 #include "snug/data/row_file.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -13,24 +14,41 @@ namespace {
 
 class RowFileSource final : public RandomSource {
  public:
-  RowFileSource(std::vector<RowFile> files, size_t buffer_bytes)
-      : files_(std::move(files)), sizes_(files_.size()) {
+  RowFileSource(std::shared_ptr<const std::vector<RowFile>> files, size_t buffer_bytes)
+      : shared_(std::move(files)), files_(*shared_), sizes_(files_.size()) {
     std::vector<Field> fields;
     std::vector<int64_t> rows;
-    bool reads = false;
     for (size_t i = 0; i < files_.size(); ++i) {
       fields.push_back(files_[i].field);
       rows.push_back(files_[i].rows);
       held_bytes_ += files_[i].held.size();
       if (files_[i].file == nullptr) continue;
       sizes_[i] = files_[i].file->size();
-      reads = true;
+      reads_ = true;
     }
     set_fields(std::move(fields), rows);
-    if (reads) buffer_.resize(std::max(buffer_bytes, sizeof(double)));
+    if (reads_) buffer_.resize(std::max(buffer_bytes, sizeof(double)));
   }
 
   size_t buffer_bytes() const override { return buffer_.size() + held_bytes_; }
+  int64_t batches_ahead() const override { return reads_ ? kAsManyAsHelp : 0; }
+  SourcePtr twin() override { return std::make_shared<RowFileSource>(shared_, buffer_.size()); }
+
+  // Rows that come in no order are read in the order of the file, those that stand close together
+  // in one request.
+  void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
+    if (files_[field].file == nullptr || rows.size() < 2) {
+      return RandomSource::read(field, rows, slot);
+    }
+    std::array<Wanted, kSortedRows> wanted{};
+    for (size_t done = 0; done < rows.size(); done += wanted.size()) {
+      const size_t some = std::min(wanted.size(), rows.size() - done);
+      for (size_t i = 0; i < some; ++i) {
+        wanted[i] = {rows[done + i], static_cast<int64_t>(done + i)};
+      }
+      read_sorted(field, std::span(wanted).first(some), slot);
+    }
+  }
 
   void begin_pass(uint64_t pass) override {
     for (size_t i = 0; i < files_.size(); ++i) {
@@ -65,6 +83,53 @@ class RowFileSource final : public RandomSource {
   }
 
  private:
+  static constexpr size_t kSortedRows = 256;
+  static constexpr size_t kGapBytes = 4096;  // What is read and not wanted, at most: one page.
+
+  struct Wanted {
+    int64_t row = 0;
+    int64_t place = 0;  // In the slot.
+  };
+
+  void read_sorted(int field, std::span<Wanted> wanted, const Tensor& slot) {
+    std::ranges::sort(wanted, {}, &Wanted::row);
+    SNUG_CHECK(wanted.front().row >= 0 && wanted.back().row < files_[field].rows);
+    const size_t row_bytes = files_[field].field.row_bytes();
+    const auto gap = static_cast<int64_t>(kGapBytes / row_bytes) + 1;
+    const auto longest = static_cast<int64_t>(buffer_.size() / row_bytes);
+    while (!wanted.empty()) {
+      size_t count = 1;
+      while (count < wanted.size() && wanted[count].row - wanted[count - 1].row <= gap &&
+             wanted[count].row - wanted[0].row < longest) {
+        ++count;
+      }
+      read_group(field, wanted.first(count), slot);
+      wanted = wanted.subspan(count);
+    }
+  }
+
+  // Rows that stand close together, in one request.
+  void read_group(int field, std::span<const Wanted> group, const Tensor& slot) {
+    const Wanted &first = group.front(), &last = group.back();
+    const int64_t count = last.row - first.row + 1;
+    const bool as_they_stand = count == std::ssize(group) &&
+                               last.place - first.place + 1 == count &&
+                               std::ranges::is_sorted(group, {}, &Wanted::place);
+    if (as_they_stand) {
+      return read_run(field, first.row, count, slot_row(field, slot, first.place), slot.dtype());
+    }
+    const RowFile& rows = files_[field];
+    const size_t row_bytes = rows.field.row_bytes(), size = size_of(rows.field.stored);
+    const auto bytes = std::span(buffer_).first(static_cast<size_t>(count) * row_bytes);
+    read_bytes(field, bytes, static_cast<size_t>(first.row) * row_bytes);
+    if (rows.swapped) swap_bytes(bytes, size);
+    for (const Wanted& row : group) {
+      stage_rows(rows.field, {row.row, 0},
+                 bytes.data() + static_cast<size_t>(row.row - first.row) * row_bytes,
+                 rows.field.row.size(), slot_row(field, slot, row.place), slot.dtype());
+    }
+  }
+
   void read_in_pieces(int field, int64_t first, int64_t elements, void* to, DType dtype) {
     const RowFile& rows = files_[field];
     const size_t size = size_of(rows.field.stored);
@@ -94,8 +159,10 @@ class RowFileSource final : public RandomSource {
         files_[field].file->path().string(), sizes_[field], now);
   }
 
-  std::vector<RowFile> files_;
+  std::shared_ptr<const std::vector<RowFile>> shared_;
+  const std::vector<RowFile>& files_;
   std::vector<int64_t> sizes_;  // When they were opened.
+  bool reads_ = false;          // Not all rows are held.
   std::vector<std::byte> buffer_;
   size_t held_bytes_ = 0;
 };
@@ -161,7 +228,8 @@ void swap_bytes(std::span<std::byte> elements, size_t size) {
 }
 
 SourcePtr row_files(std::vector<RowFile> files, size_t buffer_bytes) {
-  return std::make_shared<RowFileSource>(std::move(files), buffer_bytes);
+  return std::make_shared<RowFileSource>(
+      std::make_shared<const std::vector<RowFile>>(std::move(files)), buffer_bytes);
 }
 
 }  // namespace snug

@@ -72,29 +72,50 @@ bool RowOrder::is_stretch() const {
 }
 
 int64_t RowOrder::row(uint64_t pass, int64_t position) const {
+  undo(verbs_.size(), pass, {&position, 1});
+  return position;
+}
+
+void RowOrder::rows(uint64_t pass, std::span<const int64_t> positions,
+                    std::span<int64_t> rows) const {
+  std::ranges::copy(positions, rows.begin());
+  undo(verbs_.size(), pass, rows);
+}
+
+void RowOrder::undo(size_t verbs, uint64_t pass, std::span<int64_t> positions) const {
   // Passes within an endless one: no other pass comes near.
   constexpr int kEndlessBits = 32;
-  for (size_t i = verbs_.size(); i > 0; --i) {
-    const Verb& verb = verbs_[i - 1];
+  for (; verbs > 0; --verbs) {
+    const Verb& verb = verbs_[verbs - 1];
     switch (verb.kind) {
       case Kind::skip:
-        position += verb.count;
+        for (int64_t& position : positions) position += verb.count;
         break;
       case Kind::shard:
-        position = position * verb.count + verb.index;
+        for (int64_t& position : positions) position = position * verb.count + verb.index;
         break;
-      case Kind::shuffle:
-        position = Permutation(verb.size_before, verb.seed, verb.reshuffle ? pass : 0)(position);
+      case Kind::shuffle: {
+        const Permutation order(verb.size_before, verb.seed, verb.reshuffle ? pass : 0);
+        for (int64_t& position : positions) position = order(position);
         break;
-      case Kind::repeat:
+      }
+      case Kind::repeat: {
         pass = verb.count == kEndless ? pass << kEndlessBits
                                       : pass * static_cast<uint64_t>(verb.count);
-        pass += static_cast<uint64_t>(position / verb.size_before);
-        position %= verb.size_before;
-        break;
+        // Each repetition is a pass of its own.
+        for (size_t begin = 0; begin < positions.size();) {
+          const int64_t repetition = positions[begin] / verb.size_before;
+          size_t end = begin;
+          while (end < positions.size() && positions[end] / verb.size_before == repetition)
+            positions[end++] %= verb.size_before;
+          undo(verbs - 1, pass + static_cast<uint64_t>(repetition),
+               positions.subspan(begin, end - begin));
+          begin = end;
+        }
+        return;
+      }
     }
   }
-  return position;
 }
 
 }  // namespace snug

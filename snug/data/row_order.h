@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace snug {
@@ -33,6 +34,8 @@ class RowOrder {
   bool is_stretch() const;
   // The row at a position, 0 <= position < size().
   int64_t row(uint64_t pass, int64_t position) const;
+  // The rows at so many positions: a shuffle's keys are made once for neighbours of one pass.
+  void rows(uint64_t pass, std::span<const int64_t> positions, std::span<int64_t> rows) const;
 
  private:
   enum class Kind { skip, shuffle, repeat, shard };
@@ -45,6 +48,8 @@ class RowOrder {
     bool reshuffle = false;
   };
   RowOrder with(const Verb& verb, int64_t size) const;
+  // Undoes the verbs from the last one on to the `verbs`-th, for positions of one pass.
+  void undo(size_t verbs, uint64_t pass, std::span<int64_t> positions) const;
 
   std::vector<Verb> verbs_;
   int64_t size_;

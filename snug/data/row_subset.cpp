@@ -1,10 +1,10 @@
 #include "snug/data/row_subset.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "snug/base/error.h"
+#include "snug/data/renumbered.h"
 
 namespace snug {
 
@@ -42,63 +42,32 @@ RowSubset RowSubset::rest() const {
 namespace data {
 namespace {
 
-class SubsetSource final : public Source {
+class SubsetSource final : public RenumberedSource {
  public:
-  SubsetSource(SourcePtr source, RowSubset rows)
-      : source_(std::move(source)), rows_(std::move(rows)) {
-    SNUG_CHECK(source_->access() == Access::random);
+  SubsetSource(SourcePtr source, std::shared_ptr<const RowSubset> rows)
+      : RenumberedSource(std::move(source)), rows_(std::move(rows)) {}
+
+  size_t buffer_bytes() const override { return source_->buffer_bytes() + rows_->bytes(); }
+  SourcePtr twin() override {
+    SourcePtr twin = source_->twin();
+    return twin ? std::make_shared<SubsetSource>(std::move(twin), rows_) : nullptr;
   }
 
-  const std::vector<Field>& fields() const override { return source_->fields(); }
-  std::optional<int64_t> rows() const override { return rows_.count(); }
-  Access access() const override { return Access::random; }
-  size_t buffer_bytes() const override { return source_->buffer_bytes() + rows_.bytes(); }
-  std::string place(int field, int64_t row) override {
-    return source_->place(field, rows_.row(row));
-  }
-
-  void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
-    read_numbered(field, std::ssize(rows), slot, [&](int64_t i) { return rows[i]; });
-  }
-
-  int64_t next(int64_t count, std::span<const Tensor> slots) override {
-    const int64_t rows = std::min(count, rows_.count() - position_);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].data == nullptr) continue;
-      read_numbered(static_cast<int>(i), rows, slots[i],
-                    [&](int64_t row) { return position_ + row; });
-    }
-    position_ += rows;
-    return rows;
-  }
-
-  void restart() override { position_ = 0; }
-  void begin_pass(uint64_t pass) override {
-    source_->begin_pass(pass);
-    position_ = 0;
+ protected:
+  int64_t size() const override { return rows_->count(); }
+  void renumber(std::span<const int64_t> rows, std::span<int64_t> numbers) const override {
+    for (size_t i = 0; i < rows.size(); ++i) numbers[i] = rows_->row(rows[i]);
   }
 
  private:
-  // A few rows at a time, so that nothing is allocated.
-  template <typename Position>
-  void read_numbered(int field, int64_t count, const Tensor& slot, const Position& position) {
-    std::array<int64_t, 256> numbers{};
-    for (int64_t done = 0; done < count; done += std::ssize(numbers)) {
-      const int64_t some = std::min<int64_t>(std::ssize(numbers), count - done);
-      for (int64_t i = 0; i < some; ++i) numbers[i] = rows_.row(position(done + i));
-      source_->read(field, std::span(numbers).first(some), rows_of(slot, done, some));
-    }
-  }
-
-  SourcePtr source_;
-  RowSubset rows_;
-  int64_t position_ = 0;
+  std::shared_ptr<const RowSubset> rows_;
 };
 
 }  // namespace
 
 SourcePtr subset(SourcePtr source, RowSubset rows) {
-  return std::make_shared<SubsetSource>(std::move(source), std::move(rows));
+  return std::make_shared<SubsetSource>(std::move(source),
+                                        std::make_shared<const RowSubset>(std::move(rows)));
 }
 
 }  // namespace data

@@ -89,6 +89,12 @@ Tensor rows_of(const Tensor& slot, int64_t first, int64_t count) {
   return part;
 }
 
+void Source::read_rows(std::span<const int64_t> rows, std::span<const Tensor> slots) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].data != nullptr) read(static_cast<int>(i), rows, slots[i]);
+  }
+}
+
 std::string Source::place(int field, int64_t row) {
   return fmt::format("{}: row {}", fields()[field].name, row);
 }

@@ -79,6 +79,20 @@ class Source {
   // label that the slot's type cannot hold.
   virtual void read(int field, std::span<const int64_t> rows, const Tensor& slot) = 0;
 
+  // The same for all fields at once (slots in the order of fields; one without data is passed
+  // over): a row that has to be decoded is decoded once.
+  virtual void read_rows(std::span<const int64_t> rows, std::span<const Tensor> slots);
+
+  // Another reader of the same rows with random access, for another thread: it shares what is only
+  // looked at and has buffers of its own. Null where one thread must do. It gets a begin_pass() of
+  // its own.
+  virtual std::shared_ptr<Source> twin() { return nullptr; }
+
+  // How many batches are worth reading on other threads while a step runs: 0 where the rows stand
+  // in memory, kAsManyAsHelp for files.
+  virtual int64_t batches_ahead() const { return 0; }
+  static constexpr int64_t kAsManyAsHelp = -1;
+
   // The memory of rows [first, first + count) of a field, where it stands in memory with just this
   // dtype; else null. A source that lends one row of a field lends any stretch of it.
   virtual const void* borrow(int /*field*/, int64_t /*first*/, int64_t /*count*/, DType /*dtype*/) {

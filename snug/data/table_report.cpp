@@ -23,6 +23,8 @@ std::string bare_word(std::string_view word) {
   return bare;
 }
 
+std::string times(int64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
+
 void find_words_written_twice(const ColumnScan& column, TableReport& report) {
   if (column.is_number() || column.values.is_full()) return;
   std::map<std::string, std::string> seen;
@@ -30,9 +32,10 @@ void find_words_written_twice(const ColumnScan& column, TableReport& report) {
     const auto [other, is_new] = seen.emplace(bare_word(word), word);
     if (is_new) continue;
     report.wrong.push_back(fmt::format(
-        "column {}: {} ({} times) and {} ({} times) look like one category written in two ways",
-        column.name, in_quotes(other->second), column.values.count(other->second), in_quotes(word),
-        column.values.count(word)));
+        "column {}: {} ({}) and {} ({}) look like one category written in two ways; write it one "
+        "way everywhere",
+        column.name, in_quotes(other->second), times(column.values.count(other->second)),
+        in_quotes(word), times(column.values.count(word))));
   }
 }
 
@@ -116,7 +119,7 @@ std::string_view kind_of(const ColumnScan& column) {
 }
 
 TableReport report_on(CsvTable& table, const ReportOptions& options) {
-  TableReport report{.scan = scan_table(table)};
+  TableReport report{.scan = scan_table(table, true)};
   for (const ColumnScan& column : report.scan.columns) find_words_written_twice(column, report);
   find_useless_columns(report);
   if (report.scan.records == 0) {
@@ -129,9 +132,10 @@ TableReport report_on(CsvTable& table, const ReportOptions& options) {
       static_cast<int64_t>(static_cast<double>(report.scan.records) * (1 - options.tail));
   std::vector<uint32_t> row(encoder.words());
   CsvRecord record;
+  int64_t imputed = 0;
   table.restart();
   for (int64_t number = 0; table.next(record); ++number) {
-    if (const auto problem = encoder.encode(record, /*impute=*/false, row)) {
+    if (const auto problem = encoder.encode(record, /*impute=*/false, row, imputed)) {
       if (report.bad_rows++ < static_cast<int64_t>(options.most_listed)) {
         report.listed.push_back(
             {.file = table.file_name(),

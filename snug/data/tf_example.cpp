@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "snug/base/error.h"
@@ -125,6 +126,16 @@ class ElementSink {
     if (count_ < room_) std::memcpy(to_ + static_cast<size_t>(count_) * size_, element, size_);
     ++count_;
   }
+  // Elements that stand one after the other.
+  void add_all(Bytes elements) {
+    const auto count = static_cast<int64_t>(elements.size() / size_);
+    const int64_t fit = std::clamp<int64_t>(room_ - count_, 0, count);
+    if (fit > 0) {
+      std::memcpy(to_ + static_cast<size_t>(count_) * size_, elements.data(),
+                  static_cast<size_t>(fit) * size_);
+    }
+    count_ += count;
+  }
   int64_t count() const { return count_; }
 
  private:
@@ -140,7 +151,7 @@ bool read_floats(Bytes list, ElementSink& sink) {
     if (field == 1 && message.is_bytes()) {
       const std::optional<Bytes> packed = message.bytes();
       if (!packed || packed->size() % 4 != 0) return false;
-      for (size_t at = 0; at < packed->size(); at += 4) sink.add(packed->data() + at);
+      sink.add_all(*packed);
     } else if (field == 1 && message.is_fixed32()) {
       const std::optional<uint32_t> bits = message.fixed32();
       if (!bits) return false;
@@ -184,7 +195,7 @@ bool read_ints(Bytes list, ElementSink& sink) {
 bool read_bytes(Bytes list, ElementSink& sink) {
   const std::optional<Bytes> entry = sub_message(list, 1);
   if (!entry) return false;
-  for (const std::byte& byte : *entry) sink.add(&byte);
+  sink.add_all(*entry);
   return true;
 }
 
@@ -207,17 +218,17 @@ int kind_of(Bytes feature) {
 
 }  // namespace
 
-void read_feature(Bytes example, const FeatureSpec& feature, std::string_view where,
-                  std::byte* to) {
+void read_feature(Bytes example, const FeatureSpec& feature,
+                  const std::function<std::string()>& where, std::byte* to) {
   const std::optional<Bytes> features = sub_message(example, 1);
   const Found found = features ? find_feature(*features, feature.key) : Found{.valid = false};
   if (!found.valid) {
-    throw DataError("{}: it is no tf.train.Example; check which files these are", where);
+    throw DataError("{}: it is no tf.train.Example; check which files these are", where());
   }
-  if (!found.feature) throw DataError("{}: it has no feature \"{}\"", where, feature.key);
+  if (!found.feature) throw DataError("{}: it has no feature \"{}\"", where(), feature.key);
   const int wanted = list_of(feature.stored), kind = kind_of(*found.feature);
   if (kind != wanted) {
-    throw DataError("{}: feature \"{}\" holds {}, but {} was expected", where, feature.key,
+    throw DataError("{}: feature \"{}\" holds {}, but {} was expected", where(), feature.key,
                     kLists[kind], kLists[wanted]);
   }
   const std::optional<Bytes> list = sub_message(*found.feature, wanted);
@@ -225,10 +236,10 @@ void read_feature(Bytes example, const FeatureSpec& feature, std::string_view wh
   const bool read = list && (wanted == 2   ? read_floats(*list, sink)
                              : wanted == 3 ? read_ints(*list, sink)
                                            : read_bytes(*list, sink));
-  if (!read) throw DataError("{}: feature \"{}\" is damaged", where, feature.key);
+  if (!read) throw DataError("{}: feature \"{}\" is damaged", where(), feature.key);
   if (sink.count() != feature.row.size()) {
     throw DataError("{}: feature \"{}\" has {} elements, but {} were expected, for the shape {}",
-                    where, feature.key, sink.count(), feature.row.size(), feature.row.text());
+                    where(), feature.key, sink.count(), feature.row.size(), feature.row.text());
   }
 }
 

@@ -4,19 +4,15 @@
 #include <array>
 #include <cstring>
 
-#include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/base/random.h"
 #include "snug/data/byte_reader.h"
 #include "snug/data/csv_table.h"
-#include "snug/data/packed_rows.h"
 #include "snug/data/random_source.h"
 #include "snug/data/stage.h"
 
 namespace snug {
 namespace {
-
-constexpr size_t kIndexWords = 4;  // The record's file, its offset in two halves, its bytes.
 
 constexpr std::array<uint32_t, 256> crc_table() {
   std::array<uint32_t, 256> table{};
@@ -28,12 +24,34 @@ constexpr std::array<uint32_t, 256> crc_table() {
   return table;
 }
 
-uint32_t crc32c(uint32_t crc, std::span<const std::byte> bytes) {
+uint32_t crc32c_by_table(uint32_t crc, std::span<const std::byte> bytes) {
   static constexpr std::array<uint32_t, 256> kTable = crc_table();
-  crc = ~crc;
   for (const std::byte byte : bytes)
     crc = (crc >> 8) ^ kTable[(crc ^ static_cast<uint8_t>(byte)) & 0xff];
-  return ~crc;
+  return crc;
+}
+
+#if defined(__x86_64__)
+// The processor has an instruction for just this polynomial.
+__attribute__((target("sse4.2"))) uint32_t crc32c_by_words(uint32_t crc,
+                                                           std::span<const std::byte> bytes) {
+  uint64_t wide = crc;
+  while (bytes.size() >= 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), 8);
+    wide = __builtin_ia32_crc32di(wide, word);
+    bytes = bytes.subspan(8);
+  }
+  return crc32c_by_table(static_cast<uint32_t>(wide), bytes);
+}
+#endif
+
+uint32_t crc32c(uint32_t crc, std::span<const std::byte> bytes) {
+#if defined(__x86_64__)
+  static const bool has_words = __builtin_cpu_supports("sse4.2") != 0;
+  if (has_words) return ~crc32c_by_words(~crc, bytes);
+#endif
+  return ~crc32c_by_table(~crc, bytes);
 }
 
 uint32_t masked(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
@@ -50,7 +68,7 @@ class RecordReader {
   };
   std::optional<Place> next() {
     std::array<std::byte, 12> head{};
-    const size_t had = bytes_.read(head);
+    const size_t had = read(head);
     if (had == 0) return std::nullopt;
     if (had < head.size()) fail("is cut off in its length");
     uint64_t length = 0;
@@ -78,17 +96,37 @@ class RecordReader {
   void check_data(int64_t bytes) {
     uint32_t crc = 0;
     for (int64_t done = 0; done < bytes;) {
-      const auto piece = std::span(buffer_).first(
-          static_cast<size_t>(std::min<int64_t>(std::ssize(buffer_), bytes - done)));
-      if (bytes_.read(piece) < piece.size()) fail("is cut off");
+      if (!has_more()) fail("is cut off");
+      const auto piece = std::span(buffer_).subspan(
+          begin_, static_cast<size_t>(
+                      std::min<int64_t>(static_cast<int64_t>(end_ - begin_), bytes - done)));
       crc = crc32c(crc, piece);
+      begin_ += piece.size();
       done += std::ssize(piece);
     }
     std::array<std::byte, 4> stored{};
-    if (bytes_.read(stored) < stored.size()) fail("is cut off");
+    if (read(stored) < stored.size()) fail("is cut off");
     uint32_t wanted = 0;
     std::memcpy(&wanted, stored.data(), 4);
     if (masked(crc) != wanted) fail("has a wrong checksum: it is damaged");
+  }
+
+  // Whether the buffer has bytes that were not looked at, which it gets where it can.
+  bool has_more() {
+    if (begin_ < end_) return true;
+    begin_ = 0;
+    end_ = bytes_.read(buffer_);
+    return end_ > 0;
+  }
+  size_t read(std::span<std::byte> into) {
+    size_t done = 0;
+    while (done < into.size() && has_more()) {
+      const size_t some = std::min(into.size() - done, end_ - begin_);
+      std::memcpy(into.data() + done, buffer_.data() + begin_, some);
+      begin_ += some;
+      done += some;
+    }
+    return done;
   }
 
   [[noreturn]] void fail(std::string_view what) const {
@@ -100,7 +138,76 @@ class RecordReader {
   ByteReader bytes_;
   int64_t most_bytes_;
   std::vector<std::byte> buffer_;
+  size_t begin_ = 0, end_ = 0;  // What of it was not looked at yet.
   int64_t offset_ = 0, record_ = 0;
+};
+
+// Where the records are: of every so many one, so that the memory does not grow with the records.
+class RecordIndex {
+ public:
+  explicit RecordIndex(int64_t most_bytes)
+      : most_(std::max<size_t>(4, static_cast<size_t>(most_bytes) / sizeof(Sample))) {}
+
+  struct Sample {
+    int64_t offset = 0;  // Of its data.
+    int32_t bytes = 0, file = 0;
+  };
+  void add(const Sample& record) {
+    if (records_ % stride_ == 0 && samples_.size() == most_) {
+      for (size_t i = 0; 2 * i < samples_.size(); ++i) samples_[i] = samples_[2 * i];
+      samples_.resize((samples_.size() + 1) / 2);
+      stride_ *= 2;
+    }
+    if (records_ % stride_ == 0) samples_.push_back(record);
+    while (std::ssize(firsts_) <= record.file) {
+      firsts_.push_back({records_, record});
+    }
+    longest_ = std::max<int64_t>(longest_, record.bytes);
+    ++records_;
+  }
+  void finish() { samples_.shrink_to_fit(); }
+
+  int64_t records() const { return records_; }
+  int64_t longest() const { return longest_; }
+  size_t bytes() const { return samples_.capacity() * sizeof(Sample); }
+  int file_of(int64_t record) const {
+    const auto after = std::ranges::upper_bound(firsts_, record, {}, &First::record);
+    return (after - 1)->sample.file;
+  }
+
+  // Goes from the sample before it, or from the start of its file, by the lengths of the records.
+  Sample find(int64_t record, std::span<const std::unique_ptr<File>> files) const {
+    int64_t at = record / stride_ * stride_;
+    Sample place = samples_[static_cast<size_t>(record / stride_)];
+    const auto after = std::ranges::upper_bound(firsts_, record, {}, &First::record);
+    const First& first = *(after - 1);
+    if (first.record > at) {
+      at = first.record;
+      place = first.sample;
+    }
+    for (; at < record; ++at) {
+      place.offset += place.bytes + 4 + 12;
+      uint64_t length = 0;
+      files[static_cast<size_t>(place.file)]->read_exactly_at(
+          std::as_writable_bytes(std::span(&length, 1)), place.offset - 12);
+      if (length > static_cast<uint64_t>(longest_)) {
+        throw FileError("{}: it was changed during the run; leave the file alone and start again",
+                        files[static_cast<size_t>(place.file)]->path().string());
+      }
+      place.bytes = static_cast<int32_t>(length);
+    }
+    return place;
+  }
+
+ private:
+  struct First {
+    int64_t record = 0;
+    Sample sample;
+  };
+  size_t most_;
+  int64_t stride_ = 1, records_ = 0, longest_ = 0;
+  std::vector<Sample> samples_;
+  std::vector<First> firsts_;  // Of each file.
 };
 
 StoredType stored_of(const FeatureSpec& feature) {
@@ -113,11 +220,19 @@ StoredType stored_of(const FeatureSpec& feature) {
   return feature.stored;
 }
 
+// What readers of the same records share.
+struct RecordFiles {
+  data::TfRecordOptions options;
+  std::vector<std::unique_ptr<File>> files;
+  std::vector<int64_t> sizes;
+  RecordIndex index;
+};
+
 class TfRecordSource final : public RandomSource {
  public:
-  TfRecordSource(const data::TfRecordOptions& options, std::vector<std::unique_ptr<File>> files,
-                 std::unique_ptr<PackedRows> index, int64_t records, int64_t longest)
-      : names_(options.files), files_(std::move(files)), index_(std::move(index)) {
+  explicit TfRecordSource(std::shared_ptr<const RecordFiles> records)
+      : records_(std::move(records)) {
+    const data::TfRecordOptions& options = records_->options;
     std::vector<Field> fields;
     const auto add = [&](const FeatureSpec& feature, FieldRole role) {
       fields.push_back(
@@ -129,73 +244,82 @@ class TfRecordSource final : public RandomSource {
     if (!options.sample_weight.empty()) {
       add({.key = options.sample_weight, .row = {}}, FieldRole::weight);
     }
-    set_fields(fields, std::vector<int64_t>(fields.size(), records));
+    set_fields(fields, std::vector<int64_t>(fields.size(), records_->index.records()));
     size_t widest = 0;
     for (const Field& field : fields) widest = std::max(widest, field.row_bytes());
     element_bytes_.resize(widest);
-    record_.resize(static_cast<size_t>(longest));
-    for (const auto& file : files_) sizes_.push_back(file->size());
+    record_.resize(static_cast<size_t>(records_->index.longest()));
   }
 
   size_t buffer_bytes() const override {
-    return index_->buffer_bytes() + element_bytes_.size() + record_.size();
+    return records_->index.bytes() + element_bytes_.size() + record_.size();
   }
+  void read_rows(std::span<const int64_t> rows, std::span<const Tensor> slots) override {
+    read_rows_by_runs(rows, slots);
+  }
+  int64_t batches_ahead() const override { return kAsManyAsHelp; }
+  SourcePtr twin() override { return std::make_shared<TfRecordSource>(records_); }
   void begin_pass(uint64_t pass) override {
-    for (size_t i = 0; i < files_.size(); ++i) {
-      if (files_[i]->size() == sizes_[i]) continue;
+    for (size_t i = 0; i < records_->files.size(); ++i) {
+      if (records_->files[i]->size() == records_->sizes[i]) continue;
       throw FileError("{}: it was changed during the run; leave the file alone and start again",
-                      names_[i].string());
+                      records_->options.files[i].string());
     }
     RandomSource::begin_pass(pass);
   }
   std::string place(int /*field*/, int64_t row) override {
-    std::array<uint32_t, kIndexWords> entry{};
-    index_->read(row, entry);
-    return fmt::format("{}: record {}", names_[entry[0]].string(), row);
+    const auto file = static_cast<size_t>(records_->index.file_of(row));
+    return fmt::format("{}: record {}", records_->options.files[file].string(), row);
   }
 
  protected:
   void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override {
-    const Field& from = fields()[field];
-    const size_t slot_bytes = static_cast<size_t>(from.row.size()) * size_of(dtype);
+    const size_t bytes = static_cast<size_t>(fields()[field].row.size()) * size_of(dtype);
+    auto* at = static_cast<std::byte*>(to);
+    for (int64_t i = 0; i < count; ++i, at += bytes) give(field, first + i, at, dtype);
+  }
+  void read_run_of_all(int64_t first, int64_t count, std::span<const Tensor> slots,
+                       int64_t at) override {
     for (int64_t i = 0; i < count; ++i) {
-      const std::span<const std::byte> record = read_record(first + i);
-      read_feature(record, features_[field], where_, element_bytes_.data());
-      if (const auto bad =
-              stage(element_bytes_.data(), from.stored, from.row.size(),
-                    static_cast<std::byte*>(to) + static_cast<size_t>(i) * slot_bytes, dtype)) {
-        throw DataError(
-            "{}: feature \"{}\", element {} is {}, but a {} was expected; mend or drop the record",
-            where_, from.name, *bad, element_text(element_bytes_.data(), from.stored, *bad),
-            dtype == DType::float32 ? "finite number" : "whole number that int32 holds");
+      for (int field = 0; field < std::ssize(slots); ++field) {
+        if (slots[field].data == nullptr) continue;
+        give(field, first + i, slot_row(field, slots[field], at + i), slots[field].dtype());
       }
     }
   }
 
  private:
-  // Fields are asked for one after the other: the last record is kept.
-  std::span<const std::byte> read_record(int64_t row) {
-    std::array<uint32_t, kIndexWords> entry{};
-    index_->read(row, entry);
-    const std::span<std::byte> bytes = std::span(record_).first(entry[3]);
-    if (row != last_) {
-      where_ = fmt::format("{}: record {}", names_[entry[0]].string(), row);
-      last_ = -1;
-      files_[entry[0]]->read_exactly_at(
-          bytes, static_cast<int64_t>(entry[1]) | static_cast<int64_t>(entry[2]) << 32);
-      last_ = row;
+  void give(int field, int64_t row, std::byte* to, DType dtype) {
+    const Field& from = fields()[field];
+    const std::span<const std::byte> record = read_record(row);
+    const auto where = [this, row] { return place(0, row); };
+    read_feature(record, features_[static_cast<size_t>(field)], where, element_bytes_.data());
+    if (const auto bad = stage(element_bytes_.data(), from.stored, from.row.size(), to, dtype)) {
+      throw DataError(
+          "{}: feature \"{}\", element {} is {}, but a {} was expected; mend or drop the record",
+          where(), from.name, *bad, element_text(element_bytes_.data(), from.stored, *bad),
+          dtype == DType::float32 ? "finite number" : "whole number that int32 holds");
     }
-    return bytes;
   }
 
-  std::vector<Path> names_;
-  std::vector<std::unique_ptr<File>> files_;
-  std::vector<int64_t> sizes_;
-  std::unique_ptr<PackedRows> index_;
+  // Fields are asked for one after the other: the last record is kept.
+  std::span<const std::byte> read_record(int64_t row) {
+    if (row != last_) {
+      last_ = -1;
+      const RecordIndex::Sample place = records_->index.find(row, records_->files);
+      last_bytes_ = static_cast<size_t>(place.bytes);
+      records_->files[static_cast<size_t>(place.file)]->read_exactly_at(
+          std::span(record_).first(last_bytes_), place.offset);
+      last_ = row;
+    }
+    return std::span(record_).first(last_bytes_);
+  }
+
+  std::shared_ptr<const RecordFiles> records_;
   std::vector<FeatureSpec> features_;
   std::vector<std::byte> element_bytes_, record_;
-  std::string where_;
   int64_t last_ = -1;
+  size_t last_bytes_ = 0;
 };
 
 // A compressed file, inflated once; a plain one as it is.
@@ -233,33 +357,23 @@ namespace data {
 SourcePtr tfrecord(const TfRecordOptions& options) {
   FileSystem& files = options.file_system != nullptr ? *options.file_system : real_files();
   if (options.files.empty()) throw Error("tfrecord: no file was given");
-  std::vector<uint32_t> index;
-  std::vector<std::unique_ptr<File>> opened;
-  int64_t records = 0, longest = 0;
+  auto found = std::make_shared<RecordFiles>(
+      RecordFiles{options, {}, {}, RecordIndex(options.most_in_memory)});
   for (size_t file = 0; file < options.files.size(); ++file) {
     const Path path = plain_file(files, options.files[file], options.cache);
     RecordReader reader(files, path, options.files[file].string(), options.most_record_bytes);
     while (const auto place = reader.next()) {
-      const auto offset = static_cast<uint64_t>(place->offset);
-      index.insert(index.end(),
-                   {static_cast<uint32_t>(file), static_cast<uint32_t>(offset),
-                    static_cast<uint32_t>(offset >> 32), static_cast<uint32_t>(place->bytes)});
-      longest = std::max(longest, place->bytes);
-      ++records;
-      if (std::ssize(index) * 4 > options.most_in_memory) {
-        throw DataError(
-            "{}: the places of more than {} records need more than {}; raise most_in_memory, or "
-            "train on fewer files",
-            options.files[file].string(), records, bytes_text(options.most_in_memory));
-      }
+      found->index.add(
+          {place->offset, static_cast<int32_t>(place->bytes), static_cast<int32_t>(file)});
     }
-    opened.push_back(files.open(path, OpenMode::read));
+    found->files.push_back(files.open(path, OpenMode::read));
+    found->sizes.push_back(found->files.back()->size());
   }
-  if (records == 0) throw DataError("{}: it has no records", options.files[0].string());
-  index.shrink_to_fit();
-  return std::make_shared<TfRecordSource>(
-      options, std::move(opened), std::make_unique<MemoryRows>(std::move(index), kIndexWords),
-      records, longest);
+  found->index.finish();
+  if (found->index.records() == 0) {
+    throw DataError("{}: it has no records", options.files[0].string());
+  }
+  return std::make_shared<TfRecordSource>(std::move(found));
 }
 
 }  // namespace data

@@ -1,6 +1,7 @@
 // Rows in TFRecord files of tf.train.Example.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +23,10 @@ struct FeatureSpec {
 };
 
 // Writes a feature of a serialised Example to `to`, row.size() elements of the stored type. Throws
-// DataError, which begins with `where` and names the key: it is absent, holds another kind of list
+// DataError, which begins with where() and names the key: it is absent, holds another kind of list
 // or another number of elements, or the bytes are no Example.
 void read_feature(std::span<const std::byte> example, const FeatureSpec& feature,
-                  std::string_view where, std::byte* to);
+                  const std::function<std::string()>& where, std::byte* to);
 
 namespace data {
 
@@ -35,13 +36,15 @@ struct TfRecordOptions {
   std::string sample_weight;  // The key of one float a record; empty: none.
   int64_t most_record_bytes = int64_t{16} << 20;
   Path cache;  // A folder for compressed files, which are inflated once.
-  int64_t most_in_memory = int64_t{16} << 20;  // For the places of the records.
+  // For the places of the records: of all of them where they are few, else of every second, fourth,
+  // ... one, from which the others are found by their lengths.
+  int64_t most_in_memory = int64_t{2} << 20;
   FileSystem* file_system = nullptr;
 };
 
-// Goes over the files once to check all checksums and to learn where the records are, 16 bytes
-// each. Throws DataError, which names file, record and byte, for a wrong checksum, a cut or a
-// record that is too long; FileError.
+// Goes over the files once to check all checksums and to learn where the records are. Throws
+// DataError, which names file, record and byte, for a wrong checksum, a cut or a record that is too
+// long; FileError.
 SourcePtr tfrecord(const TfRecordOptions& options);
 
 }  // namespace data

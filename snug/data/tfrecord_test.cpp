@@ -157,8 +157,9 @@ TEST(TfRecord, NoDamageIsAFaultOfOurs) {
       if (change != 0) changed[at] = static_cast<char>(changed[at] ^ change);
       std::array<float, 2> to{};
       try {
-        read_feature(std::as_bytes(std::span(changed)), x, "r",
-                     reinterpret_cast<std::byte*>(to.data()));
+        read_feature(
+            std::as_bytes(std::span(changed)), x, [] { return std::string("r"); },
+            reinterpret_cast<std::byte*>(to.data()));
       } catch (const DataError&) {
         continue;
       }

@@ -22,6 +22,7 @@ std::string FitPlan::text() const {
   line("metrics", metric_bytes);
   if (callback_bytes > 0) line("callbacks", callback_bytes);
   if (source_bytes > 0) line("buffers of the data", source_bytes);
+  if (ahead_bytes > 0) line("rows read ahead", ahead_bytes);
   line("arena (activations, gradients, slots)", arena_bytes);
   line("total", total_bytes());
   if (kernel_bytes > 0) line("page tables and the like, beside it", kernel_bytes);

@@ -20,6 +20,7 @@ struct FitPlan {
   int64_t metric_bytes = 0;    // Of training and validation.
   int64_t callback_bytes = 0;  // What callbacks keep: the best weights.
   int64_t source_bytes = 0;    // Buffers of the sources, beside the caller's own arrays.
+  int64_t ahead_bytes = 0;     // Rows that are read ahead, and the thread that reads them.
   int64_t arena_bytes = 0;     // Activations, gradients, scratch, data slots.
   int64_t process_bytes = 0;   // Resident before anything of this fit was allocated, code included.
   // For what the process adds while it runs: compiled kernels, stacks, library pages. An estimate
@@ -33,8 +34,8 @@ struct FitPlan {
 
   // Resident bytes at the peak: of the process, or of what Snug adds to it.
   int64_t total_bytes() const {
-    return weight_bytes + slot_bytes + metric_bytes + callback_bytes + source_bytes + arena_bytes +
-           process_bytes + reserve_bytes;
+    return weight_bytes + slot_bytes + metric_bytes + callback_bytes + source_bytes + ahead_bytes +
+           arena_bytes + process_bytes + reserve_bytes;
   }
   // The least budget that allows it.
   int64_t needed_bytes() const { return total_bytes() + kernel_bytes; }

@@ -105,6 +105,7 @@ class FitPlanner {
     std::optional<StepGraph> validation = validation_graph();
     if (budget.reserve_bytes == 0) budget.reserve_bytes = estimated_reserve(*training.graph);
     count(budget, training, validation);
+    count_ahead(budget, training, validation);
     const int64_t arena_bytes = budget.bytes - setup_.plan.needed_bytes();
     setup_.plan.training = make_runner(std::move(training), *setup_.training, arena_bytes);
     setup_.plan.arena_bytes = static_cast<int64_t>(setup_.plan.training->arena_bytes());
@@ -113,6 +114,7 @@ class FitPlanner {
       setup_.plan.arena_bytes = std::max(
           setup_.plan.arena_bytes, static_cast<int64_t>(setup_.plan.validation->arena_bytes()));
     }
+    widen_ahead();
     return std::move(setup_);
   }
 
@@ -172,12 +174,51 @@ class FitPlanner {
       plan.source_bytes += static_cast<int64_t>(options_.validation_data->buffer_bytes());
   }
 
+  int threads() const { return options_.threads > 0 ? options_.threads : hardware_threads(); }
+
+  // A small part of the budget is for rows that are read while a step runs, whatever else there is.
+  void count_ahead(const Budget& budget, const StepGraph& training,
+                   const std::optional<StepGraph>& validation) {
+    constexpr int64_t kPart = 64;
+    const auto options = [&](const Stager& stager, const StepGraph& step, int64_t& worthwhile) {
+      worthwhile = stager.worthwhile_bytes(step);
+      return stager.ahead_options(step, std::min(worthwhile, budget.bytes / kPart), threads());
+    };
+    if (setup_.training->can_read_ahead())
+      setup_.training_ahead = options(*setup_.training, training, worthwhile_[0]);
+    if (validation && setup_.validation->can_read_ahead())
+      setup_.validation_ahead = options(*setup_.validation, *validation, worthwhile_[1]);
+    setup_.plan.ahead_bytes = ahead_bytes();
+  }
+
+  int64_t ahead_bytes() const {
+    size_t bytes = 0;
+    if (setup_.training_ahead)
+      bytes += ReadAhead::needed_bytes(setup_.training->source(), *setup_.training_ahead);
+    if (setup_.validation_ahead)
+      bytes += ReadAhead::needed_bytes(setup_.validation->source(), *setup_.validation_ahead);
+    return static_cast<int64_t>(bytes);
+  }
+
+  // More of them where the plan leaves room: half of it, for the rest is only an estimate yet.
+  void widen_ahead() {
+    const auto widen = [&](std::optional<ReadAheadOptions>& ahead, int64_t worthwhile) {
+      if (!ahead) return;
+      const int64_t left = setup_.plan.budget_bytes - setup_.plan.needed_bytes() - 4_MiB;
+      const auto now = static_cast<int64_t>(ahead->bytes);
+      if (left <= 0 || now >= worthwhile) return;
+      ahead->bytes = static_cast<size_t>(std::min(worthwhile, now + left / 2));
+      setup_.plan.ahead_bytes = ahead_bytes();
+    };
+    widen(setup_.training_ahead, worthwhile_[0]);
+    widen(setup_.validation_ahead, worthwhile_[1]);
+  }
+
   std::shared_ptr<Runner> make_runner(StepGraph step, const Stager& stager,
                                       int64_t arena_bytes) const {
-    RunnerOptions runner{
-        .target = {.threads = options_.threads > 0 ? options_.threads : hardware_threads()},
-        .borrow_inputs = stager.can_borrow(step),
-        .budget_bytes = arena_bytes};
+    RunnerOptions runner{.target = {.threads = threads()},
+                         .borrow_inputs = stager.can_borrow(step),
+                         .budget_bytes = arena_bytes};
     if (is_trial_) runner.costs = known_costs(runner.target.threads);
     // A runner counts the variables of its own step.
     for (const auto& [variable, value] : step.variables)
@@ -191,6 +232,7 @@ class FitPlanner {
   const FitOptions& options_;
   bool is_trial_;
   FitSetup setup_;
+  int64_t worthwhile_[2] = {};  // Bytes for rows read ahead, of training and validation.
 };
 
 // Fields without rows to read.
@@ -240,7 +282,8 @@ int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
     }
   }
   const auto missing = static_cast<int64_t>(allocation_bytes(state));
-  return measured_reserve(plan, budget, missing + plan.arena_bytes + kForFirstRun);
+  return measured_reserve(plan, budget,
+                          missing + plan.arena_bytes + plan.ahead_bytes + kForFirstRun);
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ struct FitSetup {
   int64_t batch_size = 32;
   RowRange training_rows;
   std::optional<Stager> training, validation;
+  // How their rows are read while steps run; nullopt where they need not be.
+  std::optional<ReadAheadOptions> training_ahead, validation_ahead;
   FitPlan plan;
 };
 

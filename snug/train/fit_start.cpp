@@ -34,6 +34,8 @@ void FitRun::start() {
   validation_ = std::move(setup.validation);
   plan_ = std::move(setup.plan);
   bind();
+  if (setup.training_ahead) training_->read_ahead(*setup.training_ahead);
+  if (setup.validation_ahead) validation_->read_ahead(*setup.validation_ahead);
   warm_up();
   guard_.emplace(model_.compiled(), *plan_.training, options_.guard);
 }

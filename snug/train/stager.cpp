@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/data/stage.h"
@@ -60,6 +61,56 @@ bool Stager::can_borrow(const StepGraph& step) const {
   return true;
 }
 
+bool Stager::can_read_ahead() const {
+  return source_->access() == Access::random && source_->batches_ahead() != 0;
+}
+
+ReadAheadOptions Stager::ahead_options(const StepGraph& step, int64_t bytes, int threads) const {
+  ReadAheadOptions options{.slots = {},
+                           .batch_rows = options_.batch_size,
+                           .bytes = static_cast<size_t>(bytes),
+                           .threads = threads};
+  size_t input = 0, target = 0;
+  for (const Field& field : source_->fields()) {
+    Value value;
+    if (field.role == FieldRole::input && input < step.inputs.size()) value = step.inputs[input++];
+    if (field.role == FieldRole::target && target < step.targets.size())
+      value = step.targets[target++];
+    if (field.role == FieldRole::weight) value = step.weights;
+    options.slots.push_back(value ? Type{value.dtype(), field.row} : Type{{}, Shape{0}});
+  }
+  return options;
+}
+
+// Two batches, or a number of small ones; more would not make the step wait less.
+int64_t Stager::worthwhile_bytes(const StepGraph& step) const {
+  int64_t batch = 0;
+  for (const Type& row : ahead_options(step, 0, 1).slots)
+    batch += static_cast<int64_t>(row.bytes()) * options_.batch_size;
+  const int64_t wished = source_->batches_ahead();
+  if (wished > 0) return wished * batch;
+  return std::clamp<int64_t>(2 * batch, 256_KiB, 16_MiB);
+}
+
+void Stager::read_ahead(const ReadAheadOptions& options) {
+  ahead_ = std::make_shared<ReadAhead>(source_, options);
+  source_ = ahead_;
+}
+
+// Says which rows come next.
+void Stager::announce() {
+  if (!ahead_) return;
+  const int64_t count = *options_.range.count;
+  ahead_->announce(
+      [first = options_.range.first, order = order_](int64_t position, std::span<int64_t> rows) {
+        for (size_t i = 0; i < rows.size(); ++i) {
+          const int64_t at = position + static_cast<int64_t>(i);
+          rows[i] = first + (order ? (*order)(at) : at);
+        }
+      },
+      position_, options_.drop_remainder ? count - count % options_.batch_size : count);
+}
+
 void Stager::warm_up(Runner& runner) {
   for (const auto& program : runner.programs()) {
     const Slots& slots = slots_of(runner, *program);
@@ -80,6 +131,7 @@ void Stager::begin_pass(uint64_t pass) {
   order_.reset();
   if (options_.shuffle && options_.range.count)
     order_.emplace(*options_.range.count, options_.seed, pass);
+  announce();
 }
 
 void Stager::wind(const Place& place, Runner& runner) {
@@ -97,6 +149,7 @@ void Stager::wind(const Place& place, Runner& runner) {
     }
   }
   position_ = batch_first_ = place.position;
+  announce();
 }
 
 std::optional<Stager::Batch> Stager::next(Runner& runner) {
@@ -194,15 +247,13 @@ const Stager::Slots& Stager::slots_of(Runner& runner, Program& program) {
 }
 
 void Stager::fill(const Slots& slots, Runner& runner, Program& program, int64_t rows) {
-  for (size_t i = 0; i < slots.fields.size(); ++i) {
-    if (!slots.values[i]) continue;
-    const int field = static_cast<int>(i);
-    if (slots.borrowed && slots.fields[i].data == nullptr) {
-      lend(field, slots.values[i], program, rows);
-    } else {
-      source_->read(field, {numbers_.data(), static_cast<size_t>(rows)}, slots.fields[i]);
+  if (slots.borrowed) {
+    for (size_t i = 0; i < slots.fields.size(); ++i) {
+      if (slots.values[i] && slots.fields[i].data == nullptr)
+        lend(static_cast<int>(i), slots.values[i], program, rows);
     }
   }
+  source_->read_rows({numbers_.data(), static_cast<size_t>(rows)}, slots.fields);
   check_labels(slots, runner.step());
   weigh(slots);
   if (slots.rows.data != nullptr) slots.rows.as<float>()[0] = static_cast<float>(rows);

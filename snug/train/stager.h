@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "snug/data/permutation.h"
+#include "snug/data/read_ahead.h"
 #include "snug/data/source.h"
 #include "snug/train/runner.h"
 
@@ -36,6 +37,15 @@ class Stager {
   std::optional<int64_t> batches() const;
   // Whether all inputs and targets can be read where the caller has them.
   bool can_borrow(const StepGraph& step) const;
+
+  // Whether reading takes time that is worth hiding: rows in files.
+  bool can_read_ahead() const;
+  // How its rows would be read ahead in so many bytes, and the bytes that are worth it.
+  ReadAheadOptions ahead_options(const StepGraph& step, int64_t bytes, int threads) const;
+  int64_t worthwhile_bytes(const StepGraph& step) const;
+  // From now on they are. Its memory is taken here.
+  void read_ahead(const ReadAheadOptions& options);
+  Source& source() const { return *source_; }
 
   // Runs every program once on whatever stands in its slots, without committing: nothing is read
   // from the source. See FitRun::warm_up.
@@ -74,6 +84,7 @@ class Stager {
  private:
   struct Slots;
   const Slots& slots_of(Runner& runner, Program& program);
+  void announce();
   std::optional<Batch> next_in_order(Runner& runner);
   std::optional<Batch> next_in_sequence(Runner& runner);
   Program& move_to_short(Runner& runner, const Slots& slots, int64_t rows);
@@ -84,6 +95,7 @@ class Stager {
   void weigh(const Slots& slots) const;
 
   SourcePtr source_;
+  std::shared_ptr<ReadAhead> ahead_;  // Then it is the source.
   StagerOptions options_;
   std::optional<Permutation> order_;
   uint64_t pass_ = 0;

@@ -8,7 +8,9 @@ void snug::fuzz::read_input(Input bytes) {
   for (const StoredType stored : {StoredType::float32, StoredType::int64, StoredType::uint8}) {
     std::byte to[64] = {};
     refused_or_read([&] {
-      read_feature(std::as_bytes(bytes), {.key = "x", .row = {8}, .stored = stored}, "input", to);
+      read_feature(
+          std::as_bytes(bytes), {.key = "x", .row = {8}, .stored = stored},
+          [] { return std::string("input"); }, to);
     });
   }
   InputFiles files(bytes);
