@@ -25,8 +25,8 @@ constexpr const char* kHelp = R"(usage: data_bench KIND FILES
   npy X.npy Y.npy BATCH     an epoch, shuffled, into batches
   csv FILE LABEL BATCH      from the file to batches: nothing is kept between turns
   tfrecord FILE WIDTH BATCH an epoch, shuffled, of records with x (float, WIDTH) and y (int64)
-  stream FOLDER W1          a training epoch from files, shuffled; beside it one on arrays, shuffled,
-                            and one on arrays as they stand
+  stream FOLDER W1          a training epoch from files, shuffled; beside it one on arrays,
+                            shuffled, and one on arrays as they stand
 )";
 
 using Clock = std::chrono::steady_clock;

@@ -13,9 +13,9 @@
 namespace snug::cli {
 namespace {
 
-constexpr std::array<std::string_view, 10> kKeys = {
-    "train",   "validation", "label",      "sample_weight",    "header",
-    "columns", "delimiter",  "on_bad_row", "bad_rows_at_most", "split"};
+constexpr std::array<std::string_view, 11> kKeys = {
+    "train",      "validation",       "label", "sample_weight", "header", "columns", "delimiter",
+    "on_bad_row", "bad_rows_at_most", "split", "timeseries"};
 constexpr std::array<std::string_view, 3> kColumnKeys = {"use", "missing", "buckets"};
 constexpr std::string_view kColumnForms =
     "a word (standardise, min_max, log, as_is, one_hot, index, hash, drop) or a map such as {use: "
@@ -198,7 +198,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const Path& cache) {
   options.files = files_of(run, train);
   const data::CsvData rows = open_table(train, options);
   report(train, rows, /*with_columns=*/true);
-  RunData opened{.train = rows.source,
+  RunData opened{.train = as_timeseries(data, rows.source),
                  .columns = rows.columns,
                  .bad_rows = options.bad_rows,
                  .left_out = rows.bad_rows};
@@ -208,7 +208,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const Path& cache) {
   options.like = &*opened.columns;
   const data::CsvData other = open_table(*validation, options);
   report(*validation, other, /*with_columns=*/false);
-  opened.validation = other.source;
+  opened.validation = as_timeseries(data, other.source);
   opened.left_out += other.bad_rows;
   return opened;
 }

@@ -12,9 +12,9 @@ namespace snug::cli {
 namespace {
 
 constexpr std::array<std::string_view, 5> kFiles = {"x", "y", "sample_weight", "images", "labels"};
-constexpr std::array<std::string_view, 10> kKeys = {
-    "train",      "validation",       "x",    "y", "sample_weight", "images", "labels",
-    "on_bad_row", "bad_rows_at_most", "split"};
+constexpr std::array<std::string_view, 11> kKeys = {
+    "train",      "validation",       "x",     "y",         "sample_weight", "images", "labels",
+    "on_bad_row", "bad_rows_at_most", "split", "timeseries"};
 constexpr std::string_view kForms =
     "{x: x.npy, y: y.npy} for NumPy files, {images: ..., labels: ...} for IDX files, "
     "{image_folder: ...} for pictures, or the name of a CSV or .npz file";
@@ -95,8 +95,10 @@ RunData open_data(const RunFile& run, const Path& cache, bool inputs_only) {
   }
   if (!is_plain && train == nullptr) data->fail("data has no train; give train: {}", kForms);
   RunData opened{.train = open_files(run, is_plain ? *data : *train, cache, inputs_only)};
+  opened.train = as_timeseries(*data, std::move(opened.train));
   opened.bad_rows = read_bad_rows(run, *data, cache);
   if (validation != nullptr) opened.validation = open_files(run, *validation, cache, inputs_only);
+  opened.validation = as_timeseries(*data, std::move(opened.validation));
   return opened;
 }
 

@@ -20,7 +20,6 @@ struct FitSettings final : Configurable {
     visitor.visit("batch_size", options.batch_size);
     visitor.visit("epochs", epochs);
     visitor.visit("initial_epoch", initial_epoch);
-    visitor.visit("shuffle", options.shuffle);
     visitor.visit("validation_split", options.validation_split);
     visitor.visit("validation_batch_size", options.validation_batch_size);
     visitor.visit("validation_steps", options.validation_steps);
@@ -37,9 +36,9 @@ struct FitSettings final : Configurable {
 };
 
 // What has a form of its own.
-constexpr std::array<std::string_view, 9> kOthers = {
+constexpr std::array<std::string_view, 10> kOthers = {
     "loss",   "optimizer",    "metrics", "weighted_metrics", "callbacks",
-    "memory", "class_weight", "guard",   "checkpoint"};
+    "memory", "class_weight", "guard",   "checkpoint",       "shuffle"};
 
 // guard: skip, or guard: {policy: skip, most_skips: 10}.
 struct GuardSettings final : Configurable {
@@ -92,6 +91,16 @@ CheckpointOptions read_checkpoint(const YamlValue* value) {
   }
   placed(value->where, [&] { read.options.check(); });
   return read.options;
+}
+
+// true, false, or blocks, which session.cpp sees to.
+bool read_shuffle(const YamlValue* value) {
+  if (value == nullptr) return true;
+  if (value->is_scalar() && value->text == "blocks") return false;
+  if (!value->is_scalar() || (value->text != "true" && value->text != "false")) {
+    value->refuse("true, false, or blocks (stretches of rows, for slow disks)");
+  }
+  return value->as_bool();
 }
 
 GuardOptions read_guard(const YamlValue* value) {
@@ -256,6 +265,7 @@ FitOptions fit_options(const RunFile& run) {
   if (const YamlValue* memory = fit.find("memory")) options.memory = memory->as_bytes();
   options.class_weight = read_class_weight(fit.find("class_weight"));
   options.callbacks = read_callbacks(fit.find("callbacks"));
+  options.shuffle = read_shuffle(fit.find("shuffle"));
   options.guard = read_guard(fit.find("guard"));
   options.checkpoint = read_checkpoint(fit.find("checkpoint"));
   return options;

@@ -52,6 +52,8 @@ SourcePtr open_record_file(const RunFile& run, const YamlValue& files, const Pat
 // The same for folders whose sub-folders are classes.
 bool is_folder(const YamlValue& files);
 SourcePtr open_folder(const RunFile& run, const YamlValue& files, bool inputs_only);
+// The source, its inputs as sequences of rows where the section has `timeseries`.
+SourcePtr as_timeseries(const YamlValue& data, SourcePtr source);
 // on_bad_row and bad_rows_at_most.
 BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Path& cache);
 // The choices of columns in the run file's own words, for the resolved file.

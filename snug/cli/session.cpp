@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "snug/base/bytes.h"
 #include "snug/base/log.h"
+#include "snug/data/block_shuffle.h"
 #include "snug/data/checked.h"
 #include "snug/data/split.h"
 #include "snug/train/refusal.h"
@@ -96,6 +98,24 @@ void split_rows(Session& session) {
   session.fit.validation_split = 0;
 }
 
+// `shuffle: blocks` reads stretches of rows and mixes those of a window, for disks on which single
+// rows take long.
+void shuffle_by_blocks(Session& session) {
+  constexpr int64_t kPart = 8, kDefaultWindow = 32_MiB;
+  const YamlValue* word = session.run.section("fit")->find("shuffle");
+  if (word == nullptr || !word->is_scalar() || word->text != "blocks") return;
+  FitOptions& fit = session.fit;
+  if (fit.validation_split > 0 && !fit.validation_data) {
+    const data::SplitData split =
+        data::split(session.data, {.share = fit.validation_split, .kind = SplitKind::tail});
+    session.data = split.train;
+    fit.validation_data = split.validation;
+    fit.validation_split = 0;
+  }
+  const int64_t window = fit.memory > 0 ? fit.memory / kPart : kDefaultWindow;
+  session.data = data::block_shuffled(session.data, {.seed = fit.seed, .window_bytes = window});
+}
+
 // A model from a file goes on as it was compiled, unless the run says otherwise.
 bool keeps_compilation(const Session& session) {
   if (!session.model.is_compiled()) return false;
@@ -136,6 +156,7 @@ Session open_session(const Arguments& arguments) {
   });
   check_rows(session, data);
   split_rows(session);
+  shuffle_by_blocks(session);
   return session;
 }
 

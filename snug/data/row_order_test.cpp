@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 
 #include "snug/data/source_testing.h"
 
@@ -105,6 +106,40 @@ TEST(RowOrder, RefusesNegativeNumbers) {
   expect_within(message_of([] { RowOrder(5).take(-2); }), "take(-2)");
   expect_within(message_of([] { RowOrder(5).skip(-1); }), "skip(-1)");
   expect_within(message_of([] { RowOrder(5).repeat(-1); }), "repeat(-1)");
+}
+
+// Many positions at once give what each of them gives alone, over repetitions too.
+TEST(RowOrder, ManyPositionsAtOnce) {
+  std::mt19937_64 random(6);
+  for (int trial = 0; trial < 50; ++trial) {
+    RowOrder order(static_cast<int64_t>(2 + random() % 40));
+    for (int verb = 0; verb < 4; ++verb) {
+      switch (random() % 5) {
+        case 0:
+          order = order.shuffle(random(), random() % 2 == 0);
+          break;
+        case 1:
+          order = order.repeat(static_cast<int64_t>(1 + random() % 3));
+          break;
+        case 2:
+          order = order.skip(static_cast<int64_t>(random() % 3));
+          break;
+        case 3:
+          order = order.shard(2, static_cast<int64_t>(random() % 2));
+          break;
+        default:
+          order = order.take(static_cast<int64_t>(1 + random() % 60));
+      }
+      if (order.size() == 0) break;
+    }
+    std::vector<int64_t> positions, rows;
+    for (int64_t i = 0; i < 2 * order.size(); ++i) {
+      positions.push_back(static_cast<int64_t>(random() % static_cast<uint64_t>(order.size())));
+    }
+    rows.resize(positions.size());
+    order.rows(trial % 4, positions, rows);
+    for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i], order.row(trial % 4, positions[i]));
+  }
 }
 
 }  // namespace

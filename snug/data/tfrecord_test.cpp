@@ -167,5 +167,56 @@ TEST(TfRecord, NoDamageIsAFaultOfOurs) {
   }
 }
 
+// Places of a few records, from which the others are found: over files of any length, in any order.
+TEST(TfRecord, ASampledIndexFindsEveryRecord) {
+  MemoryFiles files;
+  int64_t label = 0;
+  for (const auto& [name, count] :
+       {std::pair{"a", 1}, std::pair{"b", 90}, std::pair{"c", 2}, std::pair{"d", 37}}) {
+    std::string text;
+    for (int i = 0; i < count; ++i, ++label) {
+      // Records of many lengths.
+      text += record(field(1, feature("x", 2, packed_floats({static_cast<float>(label)})) +
+                                  feature("label", 3, packed_ints({label})) +
+                                  feature("pad", 1, field(1, std::string(label % 11 * 7, 'p')))));
+    }
+    files.open(name, OpenMode::write)->append(std::as_bytes(std::span(text)));
+  }
+  for (const int64_t bytes : {64, 200, 1 << 20}) {
+    data::TfRecordOptions options;
+    options.files = {"a", "b", "c", "d"};
+    options.x = {{.key = "x", .row = {1}}};
+    options.y = {{.key = "label", .row = {}, .stored = StoredType::int64}};
+    options.most_in_memory = bytes;
+    options.file_system = &files;
+    const SourcePtr source = data::tfrecord(options);
+    ASSERT_EQ(source->rows(), 130);
+    expect_random_source(*source);
+    expect_random_source(*source->twin());
+    EXPECT_EQ(read_rows<int32_t>(*source, 1, {129, 0, 91, 92, 93, 1}),
+              (std::vector<int32_t>{129, 0, 91, 92, 93, 1}));
+    EXPECT_EQ(source->place(0, 92), "c: record 92");
+    EXPECT_LE(source->buffer_bytes(), static_cast<size_t>(bytes) + 400);
+  }
+}
+
+// By words and by bytes: the check value of CRC-32C, and texts of every length.
+TEST(TfRecord, ChecksumsOfAnyLength) {
+  const auto unmasked = [](std::string_view text) {
+    const uint32_t masked = masked_crc32c(std::as_bytes(std::span(text))) - 0xa282ead8u;
+    return masked >> 17 | masked << 15;
+  };
+  EXPECT_EQ(unmasked("123456789"), 0xe3069283u);
+  std::string text;
+  for (int length = 0; length < 40; ++length, text += static_cast<char>(length * 37)) {
+    uint32_t crc = ~0u;
+    for (const char byte : text) {
+      crc ^= static_cast<uint8_t>(byte);
+      for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78u : 0);
+    }
+    EXPECT_EQ(unmasked(text), ~crc) << length;
+  }
+}
+
 }  // namespace
 }  // namespace snug::testing

@@ -9,7 +9,10 @@
 #include "snug/data/batch_reader.h"
 #include "snug/data/checked.h"
 #include "snug/data/dataset.h"
+#include "snug/data/npy.h"
+#include "snug/data/npy_writer.h"
 #include "snug/data/permutation.h"
+#include "snug/testing/memory_files.h"
 
 namespace snug {
 namespace {
@@ -126,6 +129,48 @@ TEST(ExactlyOnce, AShuffleOfManyRowsHoldsNothing) {
     ASSERT_LT(row, size);
     EXPECT_FALSE(seen[static_cast<size_t>(row)]);
     seen[static_cast<size_t>(row)] = true;
+  }
+}
+
+// From a file, on any number of threads, with any number of batches read ahead.
+TEST(ExactlyOnce, FromFilesOnAnyThreads) {
+  std::mt19937_64 random(7);
+  testing::MemoryFiles files;
+  for (int trial = 0; trial < 12; ++trial) {
+    const auto rows = static_cast<int64_t>(1 + random() % 4000);
+    const auto batch = static_cast<int64_t>(1 + random() % 300);
+    const auto shards = static_cast<int64_t>(1 + random() % 3);
+    NpyWriter writer(files, "x.npy", Shape{});
+    for (int64_t row = 0; row < rows; ++row) {
+      const auto number = static_cast<float>(row);
+      writer.append({&number, 1});
+    }
+    writer.finish();
+    const Dataset all =
+        Dataset(data::npy({.x = {"x.npy"}, .y = {}, .files = &files})).shuffle(random());
+    const auto read = [&](const Dataset& dataset, int threads) {
+      std::vector<int64_t> numbers;
+      BatchReader reader(dataset, 3, threads);
+      while (const Batch* next = reader.next()) {
+        const std::span<float> values = next->x[0].as<float>();
+        numbers.insert(numbers.end(), values.begin(), values.end());
+      }
+      return numbers;
+    };
+    const std::vector<int64_t> whole = read(all.batch(batch).prefetch(0), 1);
+    for (const int threads : {1, 2, 5}) {
+      EXPECT_EQ(read(all.batch(batch), threads), whole);
+      EXPECT_EQ(read(all.batch(batch).prefetch(3), threads), whole);
+    }
+    std::vector<int64_t> together;
+    for (int64_t shard = 0; shard < shards; ++shard) {
+      const std::vector<int64_t> part = read(all.shard(shards, shard).batch(batch), 2);
+      together.insert(together.end(), part.begin(), part.end());
+    }
+    std::ranges::sort(together);
+    for (int64_t row = 0; row < rows; ++row) {
+      ASSERT_EQ(together[static_cast<size_t>(row)], row);
+    }
   }
 }
 
