@@ -58,7 +58,7 @@ class Npy:
         make_array(folder / "y.npy", (self.rows,), "<i4", self.rows * 4, struct.pack("<50i", *(i % 2 for i in range(50))))
 
     data = "train: {x: x.npy, y: y.npy}"
-    model = "input: [1000]\n  layers: [dense: {units: 1000, activation: relu}, dense: {units: 1, activation: sigmoid}]"
+    model = "[dense: {units: 1000, activation: relu}, dense: {units: 1, activation: sigmoid}]"
     loss = "binary_crossentropy"
 
 
@@ -83,7 +83,7 @@ class Csv:
                 file.write(block)
 
     data = "train: rows.csv\n  label: label"
-    model = "layers: [dense: {units: 32, activation: relu}, dense: {units: 1, activation: sigmoid}]"
+    model = "[dense: {units: 32, activation: relu}, dense: {units: 1, activation: sigmoid}]"
     loss = "binary_crossentropy"
 
 
@@ -137,7 +137,7 @@ class TfRecord:
                 file.write(block)
 
     data = "train: {tfrecord: rows.tfrecord, x: {key: x, shape: [256]}, y: {key: y, type: int64}}"
-    model = "input: [256]\n  layers: [dense: {units: 32, activation: relu}, dense: {units: 1, activation: sigmoid}]"
+    model = "[dense: {units: 32, activation: relu}, dense: {units: 1, activation: sigmoid}]"
     loss = "binary_crossentropy"
 
 
@@ -170,7 +170,7 @@ class Large:
             case.make(folder)
             done.touch()
         (folder / "run.yaml").write_text(
-            f"name: large\nmodel:\n  {case.model}\ndata:\n  {case.data}\n"
+            f"name: large\nmodel: {case.model}\ndata:\n  {case.data}\n"
             f"fit: {{loss: {case.loss}, optimizer: adam, batch_size: {case.batch}, epochs: 1, memory: 256 MiB,"
             " checkpoint: off, verbose: 0}\n"
         )
