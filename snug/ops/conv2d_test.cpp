@@ -128,6 +128,24 @@ TEST(DepthwiseConv2D, MatchesReference) {
   }
 }
 
+// Wide enough for the loops that keep the taps in registers.
+TEST(DepthwiseConv2D, OfThreeByThree) {
+  for (const int64_t padding : {0, 1}) {
+    Case c{5, 9, 16, 16, 3, 3, {.padding = {padding, padding, padding, padding}}};
+    c.options.groups = 16;
+    Conv2DOptions plain = c.options;
+    plain.groups = 1;
+    check_op({.inputs = {c.x(), {DType::float32, {3, 3, 16, 1}}, {DType::float32, {16}}},
+              .build =
+                  [&](const Values& in) {
+                    plain.bias = in[2];
+                    return ops::depthwise_conv2d(in[0], in[1], plain);
+                  },
+              .reference = [&](const auto& in) { return convolved(c, in); },
+              .result = c.y().shape});
+  }
+}
+
 TEST(Conv2DTranspose, MatchesReference) {
   for (const Case& c : kCases) {
     for (const bool bias : {false, true}) {
@@ -206,6 +224,7 @@ TEST(Conv2D, PartsOfAnySizeShareThePreparedKernel) {
         {9, 9, channels, channels, 1, 1, {.strides = {2, 2}}},
         {6, 6, channels * 2, channels * 2, 3, 3, {.padding = {1, 1, 1, 1}, .groups = 2}},
         {6, 6, channels, channels, 3, 3, {.padding = {1, 1, 1, 1}, .groups = channels}},
+        {5, 8, channels, channels, 3, 3, {.padding = {1, 1, 1, 1}, .groups = channels}},
         {6, 6, channels, 2 * channels, 3, 3, {.padding = {1, 1, 1, 1}, .groups = channels}},
         {9, 9, channels, 8, 3, 3, {.dilation = {2, 2}}},
     };

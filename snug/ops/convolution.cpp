@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "snug/base/threads.h"
+#include "snug/kernels/depthwise3x3.h"
 #include "snug/kernels/direct_convolution.h"
 
 namespace snug::ops {
@@ -185,6 +187,46 @@ class DirectForwardKernel final : public Kernel {
   DirectForward convolution_;
 };
 
+// On rows of several pixels on AVX-512: 1.2 to 2.5 times as fast as the library (Zen 4, 9 shapes).
+class DepthwiseKernel final : public Kernel {
+ public:
+  DepthwiseKernel(const ConvolutionTask& task, int threads) : task_(task), threads_(threads) {}
+  bool accumulates() const override { return task_.direction == weights_gradient; }
+  void run(const Run& run) const noexcept override {
+    const ConvolutionShape& s = task_.shape;
+    parallel_ranges(stretches(), threads_, 1, [&](int64_t begin, int64_t end) {
+      if (task_.direction == forward)
+        kernels::depthwise3x3(s, {begin, end}, run.input(0), run.input(1),
+                              task_.bias ? run.input(2) : nullptr, run.output());
+      else if (task_.direction == input_gradient)
+        kernels::depthwise3x3_input_gradient(s, {begin, end}, run.input(0), run.input(1),
+                                             run.output());
+      else
+        kernels::depthwise3x3_weights_gradient(s, {begin, end}, run.input(0), run.input(1),
+                                               run.output(), run.accumulate);
+    });
+  }
+
+ private:
+  int64_t stretches() const {
+    if (task_.direction == forward) return kernels::depthwise3x3_rows(task_.shape);
+    return task_.direction == input_gradient ? kernels::depthwise3x3_gradient_rows(task_.shape)
+                                             : kernels::depthwise3x3_vectors(task_.shape);
+  }
+
+  ConvolutionTask task_;
+  int threads_;
+};
+
+constexpr int64_t kShortestDepthwiseRow = 6;
+
+bool depthwise_is_faster(const ConvolutionTask& task) {
+  const ConvolutionShape& s = task.shape;
+  if (!onednn_wanted() || s.out_width() < kShortestDepthwiseRow) return false;
+  return task.direction == input_gradient ? kernels::depthwise3x3_serves_input_gradient(s)
+                                          : kernels::depthwise3x3_serves(s);
+}
+
 // Measured on AVX2 (Zen 3), 22 shapes, CPU time of one thread, parts as the planner cuts them. With
 // kernels of several taps the direct gradient of the weights takes 0.55 to 1.0 of the library's
 // time; the direct result 0.7 to 1.0 while the weights of 16 filters stay near L1, and more beyond
@@ -241,6 +283,7 @@ int threads_for(const ConvolutionShape& s, const Target& target) {
 
 std::unique_ptr<Kernel> convolution_kernel(const ConvolutionTask& task, const Target& target) {
   const int threads = threads_for(task.shape, target);
+  if (depthwise_is_faster(task)) return std::make_unique<DepthwiseKernel>(task, threads);
   if (direct_is_faster(task)) {
     if (task.direction == forward) return std::make_unique<DirectForwardKernel>(task, threads);
     return std::make_unique<OwnWeightsGradient<DirectWeightsGradient>>(task, threads);

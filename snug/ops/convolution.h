@@ -1,6 +1,6 @@
-// Chooses the kernel of a convolution or of one of its gradients: our own direct one where it is
-// ahead, oneDNN where that has machine code for the shape, and our own matrix product of gathered
-// columns where oneDNN would allocate.
+// Chooses the kernel of a convolution or of one of its gradients: our own direct or depthwise one
+// where it is ahead, oneDNN where that has machine code for the shape, and our own matrix product
+// of gathered columns where oneDNN would allocate.
 #pragma once
 
 #include <memory>
