@@ -12,7 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
 
-// A tile has whole lines of the cache and no more than its ways hold where strides are powers of two.
+// A tile has whole lines of the cache and no more than its ways hold where strides are powers of
+// two.
 constexpr int64_t kTile = 16;
 
 #if HWY_TARGET == HWY_SCALAR

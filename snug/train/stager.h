@@ -49,15 +49,6 @@ class Stager {
   void read_ahead(const ReadAheadOptions& options);
   Source& source() const { return *source_; }
 
-  // Whether reading takes time that is worth hiding: rows in files.
-  bool can_read_ahead() const;
-  // How its rows would be read ahead in so many bytes, and the bytes that are worth it.
-  ReadAheadOptions ahead_options(const StepGraph& step, int64_t bytes, int threads) const;
-  int64_t worthwhile_bytes(const StepGraph& step) const;
-  // From now on they are. Its memory is taken here.
-  void read_ahead(const ReadAheadOptions& options);
-  Source& source() const { return *source_; }
-
   // Runs every program once on whatever stands in its slots, without committing: nothing is read
   // from the source. See FitRun::warm_up.
   void warm_up(Runner& runner);
