@@ -1,21 +1,20 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds Snug and runs its tests, four times over:
+# Installs what is missing, builds Snug and runs its tests, twice over:
 #   release  as users build it
 #   avx2     the same programs, held to AVX2 as on a CPU without AVX-512
-#   asan     with the address and undefined-behaviour sanitizers, and every fuzzer for a few seconds
-#   tsan     the programs that start threads, with the thread sanitizer
-# All of it is one ctest run, which ends with the summary of all.
+# Both are one ctest run, which ends with the summary of all.
 #
-# usage: scripts/test.sh [--release-only | --without-sanitizers]
-#   --release-only         only the first of them
-#   --without-sanitizers   the first two; the others are builds of their own
+# usage: scripts/test.sh [--release-only | --with-sanitizers]
+#   --release-only      only the first of them
+#   --with-sanitizers   also asan (address and undefined behaviour, and every fuzzer for a few
+#                       seconds) and tsan (the programs that start threads); each is a build of its own
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1:-}" in
-  "" | --release-only | --without-sanitizers) ;;
+  "" | --release-only | --with-sanitizers) ;;
   *)
-    echo "test.sh: unknown option '$1'; there are --release-only and --without-sanitizers" >&2
+    echo "test.sh: unknown option '$1'; there are --release-only and --with-sanitizers" >&2
     exit 2
     ;;
 esac
@@ -30,7 +29,7 @@ if [[ "${1:-}" == --release-only ]]; then
 fi
 
 suites=(release avx2)
-if [[ "${1:-}" != --without-sanitizers ]]; then
+if [[ "${1:-}" == --with-sanitizers ]]; then
   cmake --preset asan
   cmake --build build/asan --target sanitized_tests
   cmake --preset tsan
