@@ -38,4 +38,4 @@ if [[ "${1:-}" == --with-sanitizers ]]; then
 fi
 
 python3 tools/gather_tests.py build/suites "${suites[@]}"
-exec ctest --test-dir build/suites --output-on-failure --parallel 2
+exec ctest --test-dir build/suites --output-on-failure
