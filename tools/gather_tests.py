@@ -24,7 +24,8 @@ def environment_of(preset):
     """The variables that a test preset of CMakePresets.json sets."""
     presets = json.loads(pathlib.Path("CMakePresets.json").read_text())["testPresets"]
     found = next(p for p in presets if p["name"] == preset)
-    return [f"{name}={value}" for name, value in found.get("environment", {}).items()]
+    here = str(pathlib.Path.cwd())
+    return [f"{name}={value.replace('${sourceDir}', here)}" for name, value in found.get("environment", {}).items()]
 
 
 def tests_of(preset):

@@ -9,6 +9,7 @@
 #include "snug/base/error.h"
 #include "snug/base/memory.h"
 #include "snug/nn/normalization.h"
+#include "snug/testing/sanitized.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit.h"
 #include "snug/train/fit_testing.h"
@@ -104,6 +105,7 @@ TEST(Memory, FitsInSeveralThreads) {
 }
 
 TEST(Refusal, SaysWhatWouldFit) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer's own memory counts";
   const Rows rows(64, 8);
   Sequential model({Input({8}), Dense(100000, "relu"), Dense(1)});
   model.compile({.optimizer = Adam(), .loss = "mse"});
