@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "snug/base/bytes.h"
 
@@ -22,6 +23,30 @@ std::string escaped(const std::string& text) {
       result += c;
   }
   return result;
+}
+
+// With as many digits as it takes to tell budgets apart that are so far from each other.
+std::string budget_text(int64_t bytes, int64_t apart, Rounding rounding = Rounding::nearest) {
+  double unit = 1;
+  const char* name = "bytes";
+  for (const char* larger : {"KiB", "MiB", "GiB"}) {
+    if (static_cast<double>(bytes) < 1024 * unit) break;
+    unit *= 1024;
+    name = larger;
+  }
+  int digits = unit > 1 ? 1 : 0;
+  double last = std::pow(0.1, digits);
+  for (; digits < 6 && static_cast<double>(apart) < 2 * last * unit && unit > 1; last /= 10)
+    ++digits;
+  const double number = static_cast<double>(bytes) / unit / last;
+  const double shown = rounding == Rounding::up ? std::ceil(number - 1e-9) : std::round(number);
+  return fmt::format("{:.{}f} {}", shown * last, digits, name);
+}
+
+int64_t distance(std::span<const CurvePoint> curve) {
+  const auto points = static_cast<int64_t>(curve.size());
+  return (curve.back().budget_bytes - curve.front().budget_bytes) /
+         std::max<int64_t>(1, points - 1);
 }
 
 std::string way_text(const CurvePoint& point) {
@@ -56,7 +81,8 @@ class Frame {
     for (int i = 0; i < kTicks; ++i) {
       const CurvePoint at{.budget_bytes = low_ + (high_ - low_) * i / (kTicks - 1)};
       text += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>\n", x(at),
-                          kHeight - kBottom + 20, bytes_text(at.budget_bytes + beside_));
+                          kHeight - kBottom + 20,
+                          budget_text(at.budget_bytes + beside_, (high_ - low_) / (kTicks - 1)));
       const double ns = slowest_ * i / (kTicks - 1);
       text += fmt::format(
           "<path d='M{0} {1:.1f}H{2}' stroke='#eee'/>"
@@ -94,11 +120,12 @@ std::string curve_text(std::span<const CurvePoint> curve, int64_t beside_bytes) 
   if (curve.empty()) return "no budget works\n";
   const size_t knee = knee_of(curve);
   const double fastest = curve.back().step_ns;
+  const int64_t apart = distance(curve);
   std::string text = fmt::format("{:>12}  {:>10}  {:>7}\n", "budget", "step", "times");
   for (size_t i = 0; i < curve.size(); ++i) {
     const CurvePoint& point = curve[i];
     text += fmt::format("{:>12}  {:>7.3g} ms  {:>7.3f}  {}{}\n",
-                        bytes_text(point.budget_bytes + beside_bytes, Rounding::up),
+                        budget_text(point.budget_bytes + beside_bytes, apart, Rounding::up),
                         point.step_ns / 1e6, point.step_ns / fastest, way_text(point),
                         i == knee ? "  <- the knee" : "");
   }
@@ -127,16 +154,17 @@ std::string curve_svg(std::span<const CurvePoint> curve, int64_t beside_bytes,
         "<circle cx='{:.1f}' cy='{:.1f}' r='{}' fill='{}'><title>{}: {:.3g} ms, "
         "{}</title></circle>\n",
         frame.x(point), frame.y(point.step_ns), i == knee ? 6 : 4,
-        i == knee ? "#b2182b" : "#2166ac", bytes_text(point.budget_bytes + beside_bytes),
-        point.step_ns / 1e6, way_text(point));
+        i == knee ? "#b2182b" : "#2166ac",
+        budget_text(point.budget_bytes + beside_bytes, distance(curve)), point.step_ns / 1e6,
+        way_text(point));
   }
   const CurvePoint& at = curve[knee];
   svg += fmt::format(
       "<text x='{:.1f}' y='{:.1f}' fill='#b2182b'>knee: {}, {:.3g} ms</text>\n"
       "<text x='{}' y='{}' text-anchor='middle'>budget of the process</text>\n</svg>\n",
       std::min(frame.x(at) + 8, kWidth - 190), frame.y(at.step_ns) - 12,
-      bytes_text(at.budget_bytes + beside_bytes), at.step_ns / 1e6, (kLeft + kWidth - kRight) / 2,
-      kHeight - 14);
+      budget_text(at.budget_bytes + beside_bytes, distance(curve)), at.step_ns / 1e6,
+      (kLeft + kWidth - kRight) / 2, kHeight - 14);
   return svg;
 }
 

@@ -17,6 +17,14 @@ TEST(Curve, SaysHowEachPointIsReached) {
   EXPECT_NE(text.find("as it runs best"), std::string::npos) << text;
 }
 
+// Budgets of a few KiB apart beside 16 MiB of the process are not all "16.0 MiB".
+TEST(Curve, TellsBudgetsApart) {
+  const std::string text = curve_text(kCurve, int64_t{16} << 20);
+  EXPECT_NE(text.find("16.0010 MiB"), std::string::npos) << text;
+  EXPECT_NE(text.find("16.0020 MiB"), std::string::npos) << text;
+  EXPECT_NE(curve_text(kCurve, 0).find("2.0 KiB"), std::string::npos) << curve_text(kCurve, 0);
+}
+
 TEST(Curve, DrawsAPointForEachBudget) {
   const std::string svg = curve_svg(kCurve, 0, "a < b");
   EXPECT_NE(svg.find("a &lt; b"), std::string::npos);

@@ -34,7 +34,7 @@ wheel to zoom along the steps, drag to move, click twice to see all.</p>
 <div id="legend"></div><canvas id="map"></canvas><div id="tip"></div>
 <script>
 const kinds = @KINDS@, colours = ["#1f78b4", "#b2df8a", "#33a02c", "#a6cee3", "#fb9a99", "#fdbf6f",
-  "#e31a1c", "#cab2d6", "#ff7f00"];
+  "#e31a1c", "#cab2d6", "#ffe3c4"], dark = new Set([0, 2, 6]);
 const steps = @STEPS@, arena = @ARENA@, peak = @PEAK@;
 const nodes = @NODES@;
 // Name, kind, first step, last step, offset, bytes.
@@ -68,23 +68,40 @@ function draw() {
       pen.strokeRect(left, top, right - left, bottom - top);
     }
     if (right - left > 70 && bottom - top > 14) {
-      pen.fillStyle = "#222";
+      pen.fillStyle = dark.has(kind) ? "#fff" : "#222";
       pen.font = 11 * devicePixelRatio + "px sans-serif";
       pen.save();
       pen.beginPath();
       pen.rect(left, top, right - left, bottom - top);
       pen.clip();
-      pen.fillText(name, Math.max(0, left) + 4, (top + bottom) / 2 + 4);
+      pen.fillText(name, Math.max(0, left) + 4, Math.min(bottom - 4, (top + bottom) / 2 + 4));
       pen.restore();
     }
   }
   pen.strokeStyle = "#c00";
-  pen.lineWidth = 2;
+  pen.lineWidth = 2 * devicePixelRatio;
   pen.setLineDash([6, 4]);
   pen.beginPath();
   pen.moveTo(x(peak + 0.5), 0);
   pen.lineTo(x(peak + 0.5), canvas.height);
   pen.stroke();
+  scale(pen);
+}
+// Addresses at the left edge and steps at the lower one, on a light ground.
+function scale(pen) {
+  const em = 11 * devicePixelRatio;
+  pen.font = em + "px sans-serif";
+  const label = (text, left, base) => {
+    pen.fillStyle = "#fffc";
+    pen.fillRect(left - 3, base - em, pen.measureText(text).width + 6, em + 4);
+    pen.fillStyle = "#444";
+    pen.fillText(text, left, base);
+  };
+  for (let i = 1; i < 4; ++i) label(bytes(arena * i / 4), 4, y(arena * i / 4) + em / 3);
+  for (let i = 1; i < 8; ++i) {
+    const step = Math.round(from + (to - from) * i / 8);
+    label("step " + step, x(step), canvas.height - 6);
+  }
 }
 function at(event) {
   const area = canvas.getBoundingClientRect();
@@ -103,8 +120,8 @@ canvas.onmousemove = event => {
     draw();
     return;
   }
-  const hit = boxes.find(b => b[2] <= step && step < b[3] + 1 && b[4] <= address &&
-                              address < b[4] + b[5]);
+  const hit = boxes.findLast(b => b[2] <= step && step < b[3] + 1 && b[4] <= address &&
+                                  address < b[4] + b[5]);
   const node = nodes[Math.floor(step)] || "the end of the step";
   tip.style.display = "block";
   tip.style.left = Math.min(event.clientX + 14, innerWidth - 380) + "px";
@@ -164,7 +181,20 @@ struct Box {
   std::string name;
   int kind = 0, first = 0, last = 0;
   int64_t offset = 0, bytes = 0;
+  bool inside = false;  // Of another box, whose bytes it shares.
 };
+
+// All lanes hold the same at the same time: it is drawn in the first.
+Box in_first_lane(const Problem& problem, const PlanStage& stage, const Buffer& buffer) {
+  const ProblemValue& value = problem.values[buffer.value];
+  return {value.name + " (first lane)",
+          static_cast<int>(value.kind),
+          buffer.first_step,
+          buffer.last_step,
+          stage.lane_offset + buffer.offset,
+          buffer.bytes,
+          /*inside=*/true};
+}
 
 std::vector<Box> boxes_of(const Problem& problem, const Plan& plan) {
   const int steps = static_cast<int>(plan.steps.size());
@@ -175,8 +205,18 @@ std::vector<Box> boxes_of(const Problem& problem, const Plan& plan) {
   }
   const auto stage_at = [&](int step) -> const PlanStage& { return plan.stages[stage_of[step]]; };
   std::vector<Box> boxes;
+  for (const PlanStage& stage : plan.stages) {
+    if (stage.parts == 1 || stage.lane_bytes == 0) continue;
+    boxes.push_back({fmt::format("{} lanes of {} parts", stage.lanes, stage.parts), kLanes,
+                     stage.first_step, stage.last_step - 1, stage.lane_offset,
+                     stage.lanes * stage.lane_bytes});
+  }
   for (const Buffer& buffer : plan.buffers) {
-    if (buffer.local || buffer.bytes == 0) continue;
+    if (buffer.bytes == 0) continue;
+    if (buffer.local) {
+      boxes.push_back(in_first_lane(problem, stage_at(buffer.first_step), buffer));
+      continue;
+    }
     int first = buffer.first_step, last = std::min(buffer.last_step, steps - 1);
     if (stage_at(first).parts > 1) first = stage_at(first).first_step;
     if (stage_at(last).parts > 1) last = stage_at(last).last_step - 1;
@@ -190,18 +230,13 @@ std::vector<Box> boxes_of(const Problem& problem, const Plan& plan) {
     boxes.push_back(
         {node.name + " scratch", kScratch, t, t, plan.steps[t].scratch_offset, node.scratch_bytes});
   }
-  for (const PlanStage& stage : plan.stages) {
-    if (stage.parts == 1 || stage.lane_bytes == 0) continue;
-    boxes.push_back({fmt::format("{} lanes of {} parts", stage.lanes, stage.parts), kLanes,
-                     stage.first_step, stage.last_step - 1, stage.lane_offset,
-                     stage.lanes * stage.lane_bytes});
-  }
   return boxes;
 }
 
 int peak_step(const std::vector<Box>& boxes, int steps) {
   std::vector<int64_t> change(steps + 1, 0);
   for (const Box& box : boxes) {
+    if (box.inside) continue;
     change[box.first] += box.bytes;
     change[box.last + 1] -= box.bytes;
   }

@@ -22,6 +22,16 @@ TEST(MemoryMap, HasABoxForEveryValueOfTheArena) {
   EXPECT_EQ(count(page, "@"), 0U) << "a mark was not replaced";
 }
 
+TEST(MemoryMap, ShowsWhatALaneHolds) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const Problem problem = testing::RandomProblem(seed).make();
+    const Plan plan = make_plan(problem, kUnlimited);
+    size_t local = 0;
+    for (const Buffer& buffer : plan.buffers) local += buffer.local && buffer.bytes > 0;
+    EXPECT_EQ(count(memory_map_html(problem, plan, "lanes"), " (first lane)\""), local);
+  }
+}
+
 TEST(MemoryMap, NamesCannotBreakThePage) {
   Problem problem = testing::training_chain(2, 1);
   problem.values[1].name = "</script><b>\"\\";

@@ -95,11 +95,36 @@ class Undo {
   std::vector<char> busy_;  // By value: its touches are no longer those of the timeline.
 };
 
+// Without the executions whose values nobody reads before they are made once more, as long as every
+// unit of the program still runs: often a value is needed so late that its first execution can
+// wait.
+Sequence without_unread(const UnitGraph& graph, const Sequence& sequence) {
+  std::vector<char> wanted = graph.pinned;
+  std::vector<int> left(graph.units.size(), 0);
+  for (const int u : sequence) ++left[u];
+  Sequence kept;
+  for (auto u = sequence.rbegin(); u != sequence.rend(); ++u) {
+    const Unit& unit = graph.units[*u];
+    const bool read =
+        std::any_of(unit.out.begin(), unit.out.end(), [&](int v) { return wanted[v]; });
+    if (!read && (left[*u] > 1 || graph.is_piece(*u))) {
+      --left[*u];
+      continue;
+    }
+    kept.push_back(*u);
+    for (const int v : unit.out) wanted[v] = 0;
+    for (const int v : unit.in) wanted[v] = 1;
+  }
+  return {kept.rbegin(), kept.rend()};
+}
+
 }  // namespace
 
 std::vector<int> without_waste(const UnitGraph& graph, std::vector<int> sequence, int64_t limit,
                                int64_t& work) {
   for (;;) {
+    work -= static_cast<int64_t>(sequence.size());
+    sequence = without_unread(graph, sequence);
     std::optional<Sequence> shorter = Undo(Timeline(graph, sequence), limit).next(work);
     if (!shorter || Timeline(graph, *shorter).peak() > limit) return sequence;
     sequence = std::move(*shorter);
