@@ -87,7 +87,7 @@ function draw() {
   pen.stroke();
   scale(pen);
 }
-// Addresses at the left edge and steps at the lower one, on a light ground.
+// Addresses at the right edge and steps at the lower one, on a light ground.
 function scale(pen) {
   const em = 11 * devicePixelRatio;
   pen.font = em + "px sans-serif";
@@ -97,7 +97,10 @@ function scale(pen) {
     pen.fillStyle = "#444";
     pen.fillText(text, left, base);
   };
-  for (let i = 1; i < 4; ++i) label(bytes(arena * i / 4), 4, y(arena * i / 4) + em / 3);
+  for (let i = 1; i < 4; ++i) {
+    const text = bytes(Math.round(arena * i / 4));
+    label(text, canvas.width - pen.measureText(text).width - 6, y(arena * i / 4) + em / 3);
+  }
   for (let i = 1; i < 8; ++i) {
     const step = Math.round(from + (to - from) * i / 8);
     label("step " + step, x(step), canvas.height - 6);
