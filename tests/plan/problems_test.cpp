@@ -74,7 +74,8 @@ TEST(Problems, SmallOnesAgainstTheTruth) {
       compare(problem, between(floor, peak, share), tally);
     }
   }
-  RecordProperty("found", tally.found);
+  fmt::print("{} budgets: {} plans, {} of them the best, {} not found; {} not known\n", tally.asked,
+             tally.found, tally.optimal, tally.missed, tally.unknown);
   EXPECT_EQ(tally.missed, 0) << "of " << tally.asked;
   EXPECT_EQ(tally.far, 0) << "of " << tally.found;
   EXPECT_GE(tally.optimal, tally.found * 9 / 10) << "of " << tally.found;
@@ -101,6 +102,7 @@ TEST(Problems, PlansOfStepsAreValidAndFoundAtTheFloorAndAThird) {
       EXPECT_GE(predicted_ns(problem, *plan), squeezer.least_cost_ns(limit) * 0.999999);
     }
   }
+  fmt::print("at 1.3 times the floor: {} of {}\n", found, asked);
   EXPECT_GE(found, asked * 19 / 20);
 }
 
