@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 
 #include "snug/base/error.h"
@@ -203,6 +204,26 @@ void ReadAhead::read_rows(std::span<const int64_t> rows, std::span<const Tensor>
   if (error) std::rethrow_exception(error);
 }
 
+// False when the thread does not come to its end, as on a machine that is busy with other things:
+// its piece is then read here too, and what it reads is for nobody.
+bool ReadAhead::wait_for(const Piece& piece) {
+  constexpr auto kPatience = std::chrono::milliseconds(2);
+  std::unique_lock lock(mutex_);
+  caller_sleeps_ = true;
+  const auto is_ready = [&] { return piece.is_ready; };
+  const bool ready = reader_ ? was_read_.wait_for(lock, kPatience, is_ready)
+                             : (was_read_.wait(lock, is_ready), true);
+  caller_sleeps_ = false;
+  return ready;
+}
+
+void ReadAhead::copy_piece(const Piece& piece, std::span<const Tensor> into) {
+  for (size_t i = 0; i < into.size(); ++i) {
+    if (into[i].data == nullptr || piece.rows.empty()) continue;
+    std::memcpy(into[i].data, piece.slots[i].data, into[i].bytes());
+  }
+}
+
 void ReadAhead::copy_pieces(int64_t from, int64_t to, std::span<const int64_t> rows,
                             std::span<const Tensor> slots) {
   SlotRows views(slots);
@@ -210,20 +231,21 @@ void ReadAhead::copy_pieces(int64_t from, int64_t to, std::span<const int64_t> r
   std::exception_ptr error;
   for (int64_t number = from; number < to; ++number) {
     Piece& piece = slot_of(number);
-    {
-      std::unique_lock lock(mutex_);
-      caller_sleeps_ = true;
-      was_read_.wait(lock, [&] { return piece.is_ready; });
-      caller_sleeps_ = false;
-    }
-    const auto count = std::ssize(piece.rows);
-    const auto wanted = rows.subspan(static_cast<size_t>(done), piece.rows.size());
-    SNUG_CHECK(std::ranges::equal(wanted, piece.rows), "rows that were not announced");
-    if (piece.error && !error) error = piece.error;
+    const bool is_ready = wait_for(piece);
+    const int64_t count = part_of(number).rows;
+    const auto wanted = rows.subspan(static_cast<size_t>(done), static_cast<size_t>(count));
     const std::span<const Tensor> into = views.at(done, count);
-    for (size_t i = 0; i < into.size() && !error; ++i) {
-      if (into[i].data == nullptr || count == 0) continue;
-      std::memcpy(into[i].data, piece.slots[i].data, into[i].bytes());
+    try {
+      if (!is_ready) {
+        read_part(*source_, wanted, into);
+      } else if (piece.error) {
+        std::rethrow_exception(piece.error);
+      } else {
+        SNUG_CHECK(std::ranges::equal(wanted, piece.rows), "rows that were not announced");
+        copy_piece(piece, into);
+      }
+    } catch (...) {
+      if (!error) error = std::current_exception();
     }
     done += count;
   }

@@ -75,6 +75,8 @@ class ReadAhead final : public Source {
   int64_t pieces_of(std::span<const int64_t> rows) const;
   void read_now(std::span<const int64_t> rows, std::span<const Tensor> slots, size_t first);
   void read_part(Source& source, std::span<const int64_t> rows, std::span<const Tensor> slots);
+  bool wait_for(const Piece& piece);
+  static void copy_piece(const Piece& piece, std::span<const Tensor> into);
   // Waits for pieces [from, to) and copies their rows to the slots.
   void copy_pieces(int64_t from, int64_t to, std::span<const int64_t> rows,
                    std::span<const Tensor> slots);

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "snug/data/arrays.h"
 #include "snug/data/permutation.h"
@@ -105,7 +107,9 @@ TEST(ReadAhead, GivesTheSameRowsForAnyDepthAndThreads) {
     numbers(first, expected);
     EXPECT_TRUE(std::ranges::equal(given, expected)) << trial;
     for (const int64_t row : expected) {
-      EXPECT_EQ(source->log().reads[static_cast<size_t>(row)], 1) << "read twice or never";
+      // Twice only where the thread was too slow to wait for.
+      const int reads = source->log().reads[static_cast<size_t>(row)];
+      EXPECT_TRUE(reads == 1 || (reads == 2 && trial % 2 == 0)) << reads;
     }
   }
 }
@@ -154,6 +158,44 @@ TEST(ReadAhead, AnErrorReachesTheCallerWithItsBatch) {
       ahead.begin_pass(1);
       ahead.announce(in_order, 0, 300);
       EXPECT_EQ(std::ssize(batches_of(ahead, in_order, 0, 90, 30)), 90);
+    }
+  }
+}
+
+// A thread that is slow, as on a busy machine, holds nobody up: its rows are read by the caller.
+TEST(ReadAhead, ASlowThreadIsNotWaitedFor) {
+  class Slow final : public Source {
+   public:
+    explicit Slow(bool is_twin) : is_twin_(is_twin) {}
+    const std::vector<Field>& fields() const override { return fields_; }
+    std::optional<int64_t> rows() const override { return 40; }
+    Access access() const override { return Access::random; }
+    void read(int, std::span<const int64_t> rows, const Tensor& slot) override {
+      if (is_twin_) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      for (size_t i = 0; i < rows.size(); ++i) slot.as<float>()[i] = static_cast<float>(rows[i]);
+    }
+    int64_t next(int64_t, std::span<const Tensor>) override { return 0; }
+    void restart() override {}
+    SourcePtr twin() override { return std::make_shared<Slow>(true); }
+
+   private:
+    std::vector<Field> fields_ = {{.name = "x", .row = {}}};
+    bool is_twin_;
+  };
+  const ReadAheadOptions options{
+      .slots = {Type{DType::float32, Shape{}}}, .batch_rows = 4, .bytes = 1024, .threads = 1};
+  ReadAhead ahead(std::make_shared<Slow>(false), options);
+  const ReadAhead::Numbers numbers = shuffled(40, 3);
+  for (uint64_t pass = 0; pass < 3; ++pass) {
+    ahead.begin_pass(pass);
+    ahead.announce(numbers, 0, 40);
+    for (int64_t first = 0; first < 40; first += 4) {
+      std::vector<int64_t> rows(4);
+      numbers(first, rows);
+      testing::OwnedSlot<float> x(4, Shape{});
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ahead.read_rows(rows, std::vector<Tensor>{x.tensor()});
+      EXPECT_TRUE(std::ranges::equal(x.values(), rows));
     }
   }
 }
