@@ -20,6 +20,7 @@ constexpr size_t kPieceBytes = size_t{256} << 10;
 constexpr size_t kThreadBytes = size_t{256} << 10;
 
 constexpr int kMostLanes = 16;
+constexpr int64_t kLaneBytes = int64_t{256} << 10;  // At least so many for each thread.
 
 size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -271,7 +272,11 @@ void ReadAhead::read_now(std::span<const int64_t> rows, std::span<const Tensor> 
   };
   const auto left = static_cast<int64_t>(rows.size() - first);
   const int64_t pieces = (left + piece_rows_ - 1) / piece_rows_;
-  const int lanes = static_cast<int>(std::min<int64_t>(std::ssize(helpers_) + 1, pieces));
+  if (pieces == 0) return;
+  // Few bytes are read before other threads are there.
+  const auto bytes = pieces * static_cast<int64_t>(piece_bytes(options_, piece_rows_));
+  const auto lanes = static_cast<int>(std::clamp<int64_t>(
+      bytes / kLaneBytes, 1, std::min<int64_t>(std::ssize(helpers_) + 1, pieces)));
   std::array<Failure, kMostLanes> failures;
   parallel_parts(lanes, [&](int lane) {
     SlotRows views(slots);

@@ -200,6 +200,28 @@ TEST(ReadAhead, ASlowThreadIsNotWaitedFor) {
   }
 }
 
+// Batches that are worth several threads: the same rows, and the first bad one.
+TEST(ReadAhead, LargeBatchesAreReadByAllThreads) {
+  const int64_t rows = 300'000;
+  const auto in_order = [](int64_t first, std::span<int64_t> numbers) {
+    std::iota(numbers.begin(), numbers.end(), first);
+  };
+  for (const int threads : {1, 2, 3}) {
+    const auto source = std::make_shared<Numbered>(rows, std::vector<int64_t>{}, true);
+    ReadAhead ahead(source, options(rows / 2, 0, threads));
+    ahead.begin_pass(0);
+    ahead.announce(in_order, 0, rows);
+    const std::vector<float> given = batches_of(ahead, in_order, 0, rows, rows / 2);
+    for (int64_t i = 0; i < rows; i += 1009) EXPECT_EQ(given[static_cast<size_t>(i)], i);
+    const auto bad =
+        std::make_shared<Numbered>(rows, std::vector<int64_t>{70'000, 140'000, 69'000}, true);
+    ReadAhead fails(bad, options(rows / 2, 0, threads));
+    EXPECT_EQ(
+        testing::message_of<DataError>([&] { batches_of(fails, in_order, 0, rows / 2, rows / 2); }),
+        "row 69000 is bad");
+  }
+}
+
 TEST(ReadAhead, HoldsWhatItSays) {
   const auto source = std::make_shared<Numbered>(100, std::vector<int64_t>(), true);
   const ReadAheadOptions wide = {.slots = {Type{DType::float32, Shape{1000}}, Type{}},
