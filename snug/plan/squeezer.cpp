@@ -45,6 +45,7 @@ const ExhaustiveResult& Squeezer::truth(int64_t limit) {
 bool Squeezer::is_impossible(int64_t capacity) {
   if (free_.arena_bytes <= capacity) return false;
   if (capacity < least_bytes()) return true;
+  if (spill_.allowed) return false;
   const ExhaustiveResult& truth = this->truth(capacity);
   return truth.complete && !truth.sequence;
 }

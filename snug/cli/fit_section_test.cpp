@@ -1,0 +1,38 @@
+#include <gtest/gtest.h>
+
+#include "snug/base/bytes.h"
+#include "snug/cli/message_testing.h"
+#include "snug/cli/run_file.h"
+#include "snug/testing/temp_dir.h"
+
+namespace snug::cli {
+namespace {
+
+SpillOptions spill_of(const std::string& setting) {
+  const testing::TempDir folder;
+  const std::string text = "model: [{dense: 1}]\nfit: {loss: mse" + setting + "}\n";
+  real_files()
+      .open(folder / "run.yaml", OpenMode::write)
+      ->write_at(std::as_bytes(std::span(text)), 0);
+  return fit_options(read_run_file(folder / "run.yaml", {})).spill;
+}
+
+TEST(FitSection, SpillIsAWordAFolderOrBoth) {
+  EXPECT_TRUE(spill_of("").allowed);
+  EXPECT_TRUE(spill_of(", spill: true").allowed);
+  EXPECT_EQ(spill_of(", spill: true").folder, Path());
+  EXPECT_FALSE(spill_of(", spill: false").allowed);
+  EXPECT_FALSE(spill_of(", spill: off").allowed);
+  EXPECT_EQ(spill_of(", spill: /mnt/fast").folder, Path("/mnt/fast"));
+  const SpillOptions both = spill_of(", spill: {folder: /mnt/fast, most: 10GiB}");
+  EXPECT_EQ(both.folder, Path("/mnt/fast"));
+  EXPECT_EQ(both.most_bytes, 10_GiB);
+}
+
+TEST(FitSection, AnUnknownSettingOfSpillIsNamed) {
+  const std::string text = message_of([] { spill_of(", spill: {path: /mnt/fast}"); });
+  EXPECT_NE(text.find("spill has no \"path\"; it has folder and most"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace snug::cli
