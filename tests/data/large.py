@@ -2,7 +2,7 @@
 """Training on files that are much larger than the memory: each kind of file is made, trained on once, shuffled, and held
 to 256 MiB by the plan; the resident peak of the process (VmHWM) is what is judged.
 
-usage: tests/data/large.py build/snug                     the sizes of the promise: 8 GB .npy, 4 GB CSV, 2 GB TFRecord,
+usage: tests/data/large.py build/snug                     the sizes of the promise: 8 GB .npy, 4 GB CSV, 2 GB TFRecord and HDF5,
                                                           50,000 JPEGs: about 20 GB of disk and half an hour
        tests/data/large.py build/snug --small             what CI runs: some MB each, in a memory cgroup of that size
        options: --only npy,csv  --folder FOLDER (default /tmp/snug-large)  --log FILE  --keep
@@ -141,7 +141,106 @@ class TfRecord:
     loss = "binary_crossentropy"
 
 
-KINDS = {"npy": Npy, "csv": Csv, "tfrecord": TfRecord}
+def hdf5(arrays):
+    """The start of an HDF5 file (superblock 0) with these arrays at its root, {name: (type message, element bytes, shape)}, and
+    where the elements of each stand, one array behind the other."""
+    names = sorted(arrays)
+    heap_data = b"\0" * 8
+    name_at = {}
+    for name in names:
+        name_at[name] = len(heap_data)
+        heap_data += name.encode() + b"\0" * (8 - len(name) % 8)
+    headers, at = {}, 96 + 40
+    heap_at = at
+    at += 32
+    heap_data_at = at
+    at += len(heap_data)
+    tree_at = at
+    at += 24 + 33 * 8 + 32 * 8
+    leaf_at = at
+    at += 8 + 8 * 40
+    for name in names:
+        headers[name] = at
+        at += 16 + 160
+    places = {}
+    for name in names:
+        _, size, shape = arrays[name]
+        places[name] = at
+        for extent in shape:
+            size *= extent
+        at += size
+    none = 0xFFFFFFFFFFFFFFFF
+    out = b"\x89HDF\r\n\x1a\n" + bytes([0, 0, 0, 0, 0, 8, 8, 0]) + struct.pack("<HHI", 4, 16, 0)
+    out += struct.pack("<QQQQ", 0, none, at, none) + struct.pack("<QQIIQQ", 0, 96, 1, 0, tree_at, heap_at)
+    out += struct.pack("<BBHIII", 1, 0, 1, 1, 24, 0) + struct.pack("<HHBBBB", 0x11, 16, 0, 0, 0, 0) + struct.pack("<QQ", tree_at, heap_at)
+    out += b"HEAP" + struct.pack("<IQQQ", 0, len(heap_data), 1, heap_data_at) + heap_data
+    out += b"TREE" + struct.pack("<BBHQQ", 0, 0, 1, none, none) + struct.pack("<QQQ", 0, leaf_at, name_at[names[-1]])
+    out = out.ljust(leaf_at, b"\0") + b"SNOD" + struct.pack("<BBH", 1, 0, len(names))
+    for name in names:
+        out += struct.pack("<QQIIQQ", name_at[name], headers[name], 0, 0, 0, 0)
+    for name in names:
+        kind, size, shape = arrays[name]
+        for extent in shape:
+            size *= extent
+        space = struct.pack("<BBBBI", 1, len(shape), 0, 0, 0) + struct.pack(f"<{len(shape)}Q", *shape)
+        layout = (struct.pack("<BB", 3, 1) + struct.pack("<QQ", places[name], size)).ljust(24, b"\0")
+        kind = kind.ljust((len(kind) + 7) // 8 * 8, b"\0")
+        body = b""
+        for number, message in [(1, space), (3, kind), (8, layout)]:
+            body += struct.pack("<HHI", number, len(message), 0) + message
+        body += struct.pack("<HHI", 0, 160 - len(body) - 8, 0)
+        out = out.ljust(headers[name], b"\0") + struct.pack("<BBHIII", 1, 0, 4, 1, 160, 0) + body
+    return out.ljust(min(places.values()), b"\0"), places
+
+
+class Hdf5:
+    """float32 rows of 500 and labels, in one piece each."""
+
+    batch = 256
+
+    def __init__(self, small):
+        self.rows = 4000 if small else 1_000_000
+
+    def make(self, folder):
+        float32 = bytes.fromhex("11201f00040000000000200017080017" "7f000000")
+        int32 = bytes.fromhex("100800000400000000002000")
+        start, places = hdf5({"x": (float32, 4, (self.rows, 500)), "y": (int32, 4, (self.rows,))})
+        values = random.Random(4)
+        block = struct.pack("<50000f", *(values.random() for _ in range(50_000)))
+        with open(folder / "rows.h5", "wb") as file:
+            file.write(start)
+            for _ in range(self.rows // 100):
+                file.write(block)
+            assert file.tell() == places["y"]
+            file.write(struct.pack("<100i", *(i % 2 for i in range(100))) * (self.rows // 100))
+
+    data = "train: {hdf5: rows.h5, x: x, y: y}"
+    model = "input: [500]\n  layers: [dense: {units: 32, activation: relu}, dense: {units: 1, activation: sigmoid}]"
+    loss = "binary_crossentropy"
+
+
+class Jpeg:
+    """Pictures in two folders, all of them alike but for the bytes of a comment."""
+
+    batch = 32
+
+    def __init__(self, small):
+        self.count = 400 if small else 50_000
+
+    def make(self, folder):
+        picture = (pathlib.Path(__file__).resolve().parent / "pictures" / "smooth.jpg").read_bytes()
+        for i in range(self.count):
+            place = folder / "pictures" / ("even" if i % 2 == 0 else "odd")
+            place.mkdir(parents=True, exist_ok=True)
+            comment = f"{i:08}".encode()
+            (place / f"{i}.jpg").write_bytes(picture[:2] + b"\xff\xfe" + struct.pack(">H", 2 + len(comment)) + comment + picture[2:])
+
+    data = "train: {image_folder: pictures, image_size: [64, 64]}"
+    model = "layers: [conv2d: {filters: 4, kernel_size: 3, activation: relu}, global_average_pooling2d, dense: {units: 2, activation: softmax}]"
+    loss = "sparse_categorical_crossentropy"
+
+
+KINDS = {"npy": Npy, "csv": Csv, "tfrecord": TfRecord, "hdf5": Hdf5, "jpeg": Jpeg}
 
 
 class Large:
