@@ -118,7 +118,7 @@ class Trial {
 };
 
 double least(const Trial& trial, double StepTime::*what) {
-  return std::ranges::min_element(trial.times, {}, what)->*what;
+  return (*std::ranges::min_element(trial.times, {}, what)).*what;
 }
 
 double median_ratio(const Trial& a, const Trial& b, double StepTime::*what) {
