@@ -6,6 +6,7 @@
 #include <array>
 
 #include "snug/base/bytes.h"
+#include "snug/train/stager.h"
 
 namespace snug {
 namespace {
@@ -26,10 +27,7 @@ std::string scheme_text(Runner& runner) {
     text = fmt::format("  rows of a batch: in parts of {} at most, {}\n", cut.forced_part_rows,
                        cut.one_lane ? "one after the other" : "side by side");
   }
-  const bool feeds = std::ranges::any_of(problem.values, [](const ProblemValue& value) {
-    return value.kind == Kind::input && !value.given;
-  });
-  if (feeds) text += "  inputs: brought for each part when it runs\n";
+  if (feeds(program)) text += "  inputs: brought for each part when it runs\n";
   if (const size_t again = program.plan().steps.size() - problem.nodes.size(); again > 0)
     text += fmt::format("  computed again: {} of {} nodes\n", again, problem.nodes.size());
   if (has_batch_statistics(*runner.step().graph))

@@ -10,16 +10,12 @@
 #include "snug/data/stage.h"
 
 namespace snug {
-namespace {
 
-// Whether inputs are brought while it runs: then they are nothing that it is given.
 bool feeds(const Program& program) {
   return std::ranges::any_of(program.problem().values, [](const ProblemValue& value) {
     return value.kind == Kind::input && !value.given;
   });
 }
-
-}  // namespace
 
 // Where a program's slots stand: looked up once.
 struct Stager::Slots {

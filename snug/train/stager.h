@@ -27,6 +27,9 @@ struct StagerOptions {
   std::map<int64_t, double> class_weight;  // Turns labels into weights; the step must be weighted.
 };
 
+// Whether inputs are brought while it runs: then they are nothing that it is given.
+bool feeds(const Program& program);
+
 class Stager {
  public:
   Stager(SourcePtr source, const StagerOptions& options);
