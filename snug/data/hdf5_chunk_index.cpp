@@ -86,8 +86,8 @@ class ChunkIndex {
     bool inside = true;
     for (size_t axis = 0; axis < list_.counts.size(); ++axis) {
       const int64_t at = next(axis);
-      inside &= at >= 0 && at < list_.counts[axis];
-      place = place * list_.counts[axis] + at;
+      inside = inside && at >= 0 && at < list_.counts[axis];
+      if (inside) place = place * list_.counts[axis] + at;
     }
     if (inside) put(place, chunk);
   }

@@ -65,7 +65,7 @@ std::vector<HealthyRun> healthy_runs() {
       {mlp("gelu", 64), warm_up(0.05), "huber", 16},
       {mlp("relu"), Adam({.learning_rate = make_schedule("CosineDecay")}), "mse"},
       {mlp("relu"), Adam({.learning_rate = make_schedule("ExponentialDecay")}), "log_cosh"},
-      {mlp("relu"), Adam({.learning_rate = 0.03}), "mse", 8, Targets::spiky},
+      {mlp("relu"), Adam({.learning_rate = 0.01}), "mse", 8, Targets::spiky},
       {mlp("relu"), SGD({.learning_rate = 0.01, .clipnorm = 1}), "mse", 4, Targets::spiky},
       {mlp("sigmoid"), RMSprop({.learning_rate = 0.01}), "mse"},
       {mlp("relu"), Adam(), "mse", 8, Targets::offset},

@@ -33,6 +33,9 @@ void* allocate(size_t bytes, size_t alignment) {
 
 }  // namespace
 
+// Ours come from malloc, which g++ does not see where it inlines only one of them.
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(size_t bytes) { return allocate(bytes, 0); }
 void* operator new[](size_t bytes) { return allocate(bytes, 0); }
 void* operator new(size_t bytes, std::align_val_t alignment) {

@@ -136,7 +136,8 @@ def events_of(folder):
     """The number of whole records in the newest event files, which must be neither doubled nor holed; the rest are seconds. A run
     that is killed before its first checkpoint begins anew, with files of its own."""
     counts = []
-    for path in [max(kind.iterdir(), key=lambda path: path.stat().st_mtime) for kind in sorted((folder / "events").iterdir())]:
+    for kind in sorted((folder / "events").glob("*")):
+        path = max(kind.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         data, at, records = path.read_bytes(), 0, 0
         while at < len(data):
             at += 16 + struct.unpack_from("<Q", data, at)[0]
