@@ -19,6 +19,7 @@ class ConfigReader final : public SettingVisitor {
   explicit ConfigReader(const Json& config) : config_(config) {}
 
   void visit(std::string_view name, bool& value) override { read(name, value); }
+  void visit_own(std::string_view, bool&) override {}  // Keras has none.
   void visit(std::string_view name, int64_t& value) override { read(name, value); }
   void visit(std::string_view name, double& value) override { read(name, value); }
   void visit(std::string_view name, std::string& value) override { read(name, value); }

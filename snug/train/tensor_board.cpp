@@ -26,7 +26,11 @@ void TensorBoardCallback::settings(SettingVisitor& visitor) {
   visitor.visit("update_freq", options_.update_freq);
 }
 
-size_t TensorBoardCallback::held_bytes(const Model& model) const { return model.bytes_to_save(); }
+// The model as text when training begins, and what waits to be written.
+size_t TensorBoardCallback::held_bytes(const Model& model) const {
+  constexpr size_t kWaiting = size_t{32} << 10, kOfALayer = size_t{8} << 10;
+  return kWaiting + kOfALayer * model.network().layers().size();
+}
 
 void TensorBoardCallback::on_train_begin() {
   if (options_.histogram_freq < 0 || options_.update_freq.value_or(1) < 1)

@@ -271,7 +271,7 @@ class Fit(Case):
             self.assertIn(part, text)
         directory = self.folder / "runs/run/1"
         self.assertEqual({p.name for p in directory.iterdir()}, {"run.yaml", "summary.json", "history.csv", "report.txt",
-                                                                "checkpoints", "best.keras", "last.keras"})
+                                                                "checkpoints", "events", "best.keras", "last.keras"})
         summary = json.loads((directory / "summary.json").read_text())
         self.assertEqual((summary["exit"], summary["epochs"], summary["steps"], summary["seed"]), (0, 2, 10, 0))
         self.assertEqual(set(summary["metrics"]), {"accuracy", "loss", "val_accuracy", "val_loss"})
@@ -422,7 +422,7 @@ class Checkpoints(Case):
         file = "runs/run/1/checkpoints/0000000014.ckpt"
         shown = self.passes("checkpoint", "show", file)
         for part in ("progress", "epoch = 2", "weights/dense/kernel", "float32[8, 16]", "optimizer/0/iteration",
-                     "all 9 checksums are right"):
+                     "all 11 checksums are right"):
             self.assertIn(part, shown)
         self.assertIn("good", self.passes("checkpoint", "verify", file))
         listed = self.json("checkpoint", "show", file)

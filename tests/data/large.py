@@ -215,7 +215,7 @@ class Hdf5:
             file.write(struct.pack("<100i", *(i % 2 for i in range(100))) * (self.rows // 100))
 
     data = "train: {hdf5: rows.h5, x: x, y: y}"
-    model = "input: [500]\n  layers: [dense: {units: 32, activation: relu}, dense: {units: 1, activation: sigmoid}]"
+    model = "[dense: {units: 32, activation: relu}, dense: {units: 1, activation: sigmoid}]"
     loss = "binary_crossentropy"
 
 
@@ -236,7 +236,8 @@ class Jpeg:
             (place / f"{i}.jpg").write_bytes(picture[:2] + b"\xff\xfe" + struct.pack(">H", 2 + len(comment)) + comment + picture[2:])
 
     data = "train: {image_folder: pictures, image_size: [64, 64]}"
-    model = "layers: [conv2d: {filters: 4, kernel_size: 3, activation: relu}, global_average_pooling2d, dense: {units: 2, activation: softmax}]"
+    model = ("[conv2d: {filters: 4, kernel_size: 3, activation: relu}, global_average_pooling2d, "
+             "dense: {units: 2, activation: softmax}]")
     loss = "sparse_categorical_crossentropy"
 
 

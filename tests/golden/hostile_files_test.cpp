@@ -321,7 +321,7 @@ std::vector<Case> hdf5_cases() {
   const size_t space = h5.rfind(std::string("\x01\x02\x00\x00\x00\x00\x00\x00", 8), type);
   const uint64_t root = *reinterpret_cast<const uint64_t*>(h5.data() + 64);
   return {
-      file("newer", patched(h5, 8, "\x02"), "newer HDF5 layout"),
+      file("newer", patched(h5, 8, "\x02"), "8-byte addresses"),
       file("cut off", h5.substr(0, h5.size() - 8), "cut off"),
       file("recursive", patched(h5, leaf + 16, number(root)), "inside itself"),
       file("soft link", patched(h5, leaf + 24, number(2, 4)), "a link to elsewhere"),
@@ -340,8 +340,8 @@ std::vector<Case> hdf5_cases() {
       file("double", patched(h5, type, std::string("\x11\x20\x3f\x00\x08", 5)), "bytes where"),
       file("integer", patched(h5, type, std::string("\x10\x08\x00\x00", 4)), "int32"),
       file("big-endian", patched(h5, type + 1, "\x21"), "unknown"),
-      file("virtual", patched(h5, place, "\x04"), "virtual"),
-      file("chunked", patched(h5, place, std::string("\x03\x02", 2)), "chunked"),
+      file("virtual", patched(h5, place, "\x04\x03"), "virtual"),
+      file("chunked", patched(h5, place, std::string("\x03\x02", 2)), "too short"),
       file("elements outside", patched(h5, place + 2, number(h5.size() - 4)), "beyond the end"),
       file("many elements", patched(h5, place + 10, number(uint64_t{1} << 62)), "beyond the end"),
       file("external",
@@ -351,7 +351,7 @@ std::vector<Case> hdf5_cases() {
       file("filtered",
            patched(h5, h5.rfind(std::string("\x05\x00\x08\x00", 4), place),
                    std::string("\x0b\x00", 2)),
-           "compressed"),
+           "too short"),
       file("text outside", patched(h5, texts + 16 + 8, number(uint64_t{1} << 50)), "cut off"),
       file("no texts", patched(h5, texts, "XXXX"), "GCOL"),
       {"legacy cut off", sound().legacy.substr(0, 500), "cut off", "m.h5"},
