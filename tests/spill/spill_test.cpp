@@ -202,11 +202,11 @@ TEST(Spill, ThePlanSaysWhatAStepMoves) {
   const Images images;
   const int64_t budget = tight_budget(cases()[0], images.source());
   Model model = compiled(cases()[0]);
-  const FitPlan free = model.plan(images.source(), options_with(0, false));
-  EXPECT_EQ(free.text().find("written and"), std::string::npos);
-  const FitPlan tight = model.plan(images.source(), options_with(budget, true));
-  EXPECT_GT(tight.spilled_bytes().written, 0);
-  EXPECT_NE(tight.text().find("written and"), std::string::npos) << tight.text();
+  const FitRun free(model, images.source(), options_with(0, false));
+  EXPECT_EQ(free.plan().text().find("written and"), std::string::npos);
+  const FitRun tight(model, images.source(), options_with(budget, true));
+  EXPECT_GT(tight.plan().spilled_bytes().written, 0);
+  EXPECT_NE(tight.plan().text().find("written and"), std::string::npos) << tight.plan().text();
 }
 
 TEST(Spill, AThreadGivesTheSameBits) {
