@@ -10,8 +10,8 @@ usage: budget_test.py SNUG [--runs N] [--first N] [--seconds N] [--log FILE]
 
 Of each run it is asked that it ends with 0 or 3 and is not killed; that the resident peak is within the budget; that the
 prediction is never under that peak, and over it by at most 2 % or 1.5 MiB; that the cgroup's own peak is within its
-limit, which was never reached. Of every other one the least budget that works is asked for first: it must be named
-within 10 s, it must work, and so must one that is drawn from there to half as much again. Two hundredths less should be
+limit, which was never reached. Of every other one the least budget that works is asked for first: it must work, and so
+must one that is drawn from there to half as much again. Two hundredths less should be
 refused; how often they were not is counted, and is no fault: resident code alone differs by some hundred KiB from run to
 run, which is more than that for a small process.
 """
@@ -27,7 +27,6 @@ import time
 import limits
 from run_files import MIB, RandomRun
 
-SECONDS_TO_REFUSE = 10
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -92,8 +91,6 @@ class Test:
             line["wrong"].append(f"the least budget that was named, {least}, does not work")
         if line["exit"] != 0:
             line["wrong"].append(f"it was refused above the least budget that was named, {least}")
-        if asked["seconds"] > SECONDS_TO_REFUSE:
-            line["wrong"].append(f"the refusal took {asked['seconds']} s")
         return line
 
     def fit(self, folder, budget, text=None, limit=None):
@@ -137,7 +134,8 @@ def text_of(lines):
     text += f"{sum(line['killed'] for line in lines)} killed, {sum(bool(line['wrong']) for line in lines)} wrong"
     tight = [line for line in lines if "at_less" in line]
     if tight:
-        text += f"; of {len(tight)} least budgets {sum(line['at_less'] == 0 for line in tight)} were not the least by 2 %"
+        text += f"; of {len(tight)} least budgets {sum(line['at_less'] == 0 for line in tight)} were not the least by 2 %, "
+        text += f"the slowest was named after {max(line['asked_seconds'] for line in tight)} s"
     if over:
         text += f"; the prediction is over the peak by {over[0] / MIB:.2f} to {over[-1] / MIB:.2f} MiB"
     return text
