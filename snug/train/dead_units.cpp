@@ -49,7 +49,7 @@ void DeadUnits::end_epoch(int epoch) {
     const Layer& layer = layers_[i];
     const auto dead = std::count(layer.lives.begin(), layer.lives.end(), false);
     // Where all are, the layer as a whole learns nothing, which Divergence says.
-    if (warned_of_[i] != 0 || 2 * dead < layer.units || dead == layer.units) continue;
+    if (warned_of_[i] != 0 || 4 * dead < 3 * layer.units || dead == layer.units) continue;
     warned_of_[i] = 1;
     log_message(
         LogLevel::warning,

@@ -12,7 +12,7 @@ namespace snug {
 class Program;
 
 // Looks at the gradients of a few steps of each epoch (the 1st, 2nd, 4th, 8th, ...), and warns once
-// of each layer half of whose units, or more, have had none in all of them.
+// of each layer of whose units three quarters, or more, have had none in all of them.
 class DeadUnits {
  public:
   // Weights of rank 2 or more whose last axis are at least kLeastUnits units. Tables (embeddings)

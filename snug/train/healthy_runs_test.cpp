@@ -113,11 +113,11 @@ TEST(DeadUnits, AreWarnedOfWithTheirLayer) {
   model.compile({.optimizer = Adam(), .loss = "mse"});
   model.ensure_weights(1);
   std::vector<std::vector<float>> weights = model.get_weights();
-  for (size_t unit = 0; unit < 10; ++unit) weights[1][unit] = -1000;
+  for (size_t unit = 0; unit < 13; ++unit) weights[1][unit] = -1000;
   model.set_weights(weights);
   LogText log;
   model.fit(rows.regression(), {.batch_size = 8, .epochs = 3, .verbose = 0});
-  expect_within(log.messages, "10 of the 16 units of dense/kernel are dead: in epoch 1");
+  expect_within(log.messages, "13 of the 16 units of dense/kernel are dead: in epoch 1");
   EXPECT_EQ(log.messages.find("dead"), log.messages.rfind("dead")) << "more than once";
 }
 
