@@ -9,7 +9,7 @@ namespace snug::cli {
 
 // Beside the buffers: pages of code that nothing touches before the first save.
 size_t RunModels::held_bytes(const Model& model) const {
-  constexpr size_t kCode = size_t{384} << 10;
+  constexpr size_t kCode = size_t{128} << 10;
   return model.bytes_to_save() + kCode;
 }
 
