@@ -103,7 +103,7 @@ class Images(Case):
     def test_training_rows_are_augmented(self):
         data = "data: {train: {image_folder: pics, image_size: [8, 8]}, %s}\n"
         losses = []
-        for layers in ["", "augment: [random_flip: horizontal, random_rotation: 0.1, random_contrast: 0.4]"]:
+        for layers in ["", "augment: [random_flip: horizontal, random_rotation: 0.1, random_contrast: 0.4, random_brightness: 0.3]"]:
             self.write("run.yaml", data % layers + CNN)
             self.passes("fit", "run.yaml")
             losses.append((self.folder / f"runs/run/{len(losses) + 1}/history.csv").read_text())
