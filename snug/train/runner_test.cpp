@@ -34,7 +34,7 @@ void expect_equal(const Outcome& a, const Outcome& b) {
 void expect_same(const Outcome& free, const Outcome& tight, const Case& c) {
   if (!tight.cut) return expect_equal(free, tight);
   // One of the models (depthwise, SGD) is at 1.1e-6 with the sums of AVX2.
-  const double share = kernels::isa() == kernels::Isa::avx512 ? 1e-6 : 1.5e-6;
+  const double share = isa() == Isa::avx512 ? 1e-6 : 1.5e-6;
   expect_near(free.gradient, tight.gradient, share * largest_of(free.gradient));
   float largest = 0;
   for (const auto& weights : free.weights) largest = std::max(largest, largest_of(weights));
