@@ -33,8 +33,10 @@ void expect_equal(const Outcome& a, const Outcome& b) {
 // Micro-batches add up in another order; nothing else may differ.
 void expect_same(const Outcome& free, const Outcome& tight, const Case& c) {
   if (!tight.cut) return expect_equal(free, tight);
-  // One of the models (depthwise, SGD) is at 1.1e-6 with the sums of AVX2.
-  const double share = isa() == Isa::avx512 ? 1e-6 : 1.5e-6;
+  // Known not to hold for one model on AVX2, which is at 1.1e-6: the sums of its kernel's gradient
+  // are to be mended, and this exception with them.
+  const bool misses = isa() != Isa::avx512 && c.name == "depthwise, sgd";
+  const double share = misses ? 1.5e-6 : 1e-6;
   expect_near(free.gradient, tight.gradient, share * largest_of(free.gradient));
   float largest = 0;
   for (const auto& weights : free.weights) largest = std::max(largest, largest_of(weights));
