@@ -1,6 +1,7 @@
 #include "snug/plan/eviction.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -16,9 +17,18 @@ constexpr int kClasses = 24;
 
 // Values of up to 64, 256, 1024 ... bytes.
 int size_class(int64_t bytes) {
-  int size = 0;
-  while (size + 1 < kClasses && (kAlignment << (2 * size)) < bytes) ++size;
-  return size;
+  const int bits =
+      std::bit_width(static_cast<uint64_t>((std::max<int64_t>(1, bytes) - 1) / kAlignment));
+  return std::min(kClasses - 1, (bits + 1) / 2);
+}
+
+// Of a count of positions. The powers that the settings have need no logarithm.
+double power(double count, double exponent) {
+  if (exponent == 1) return count;
+  if (exponent == 0) return 1;
+  const double root = std::sqrt(count);
+  if (exponent == 0.5) return root;
+  return exponent == 0.75 ? root * std::sqrt(root) : std::pow(count, exponent);
 }
 
 bool contains(const std::vector<int>& list, int item) {
@@ -39,22 +49,25 @@ Eviction::Eviction(const Timeline& timeline, int64_t limit, EvictionSettings set
       emptied_(timeline.touch_count(), 0),
       removed_(timeline.length() + 1, 0),
       inserted_(timeline.length() + 1) {
-  above_.push_back(0);
-  excess_.push_back(0);
-  for (const int64_t live : timeline.live()) {
-    above_.push_back(above_.back() + (live > limit ? 1 : 0));
-    excess_.push_back(excess_.back() + static_cast<double>(std::max<int64_t>(0, live - limit)));
+  const std::vector<int64_t>& live = timeline.live();
+  above_.resize(live.size() + 1, 0);
+  excess_.resize(live.size() + 1, 0);
+  for (size_t p = 0; p < live.size(); ++p) {
+    above_[p + 1] = above_[p] + (live[p] > limit ? 1 : 0);
+    excess_[p + 1] = excess_[p] + static_cast<double>(std::max<int64_t>(0, live[p] - limit));
   }
   full_.resize(kClasses);
-  for (const int64_t bytes : graph_.bytes) {
-    std::vector<int>& full = full_[size_class(bytes)];
-    if (!full.empty()) continue;
-    full.push_back(0);
-    for (const int64_t live : timeline.live()) {
-      full.push_back(full.back() +
-                     (live > limit - (kAlignment << (2 * size_class(bytes))) ? 1 : 0));
-    }
-  }
+}
+
+// For values of one class. Many rounds ask for a few of the classes only.
+const std::vector<int>& Eviction::full(int size_class) const {
+  std::vector<int>& full = full_[size_class];
+  if (!full.empty()) return full;
+  const std::vector<int64_t>& live = timeline_.live();
+  const int64_t most = limit_ - (kAlignment << (2 * size_class));
+  full.resize(live.size() + 1, 0);
+  for (size_t p = 0; p < live.size(); ++p) full[p + 1] = full[p] + (live[p] > most ? 1 : 0);
+  return full;
 }
 
 // Bytes times positions above the limit that `bytes` less between the two positions would save.
@@ -64,12 +77,12 @@ double Eviction::area(int from, int to, int64_t bytes) const {
   if (count == 0) return 0;
   const double useful =
       std::min(static_cast<double>(bytes), (excess_[to] - excess_[from + 1]) / count);
-  return useful * std::pow(count, settings_.span_power);
+  return useful * power(count, settings_.span_power);
 }
 
 double Eviction::lifetime_price(int value, int from, int to) const {
   if (to <= from + 1) return 0;
-  const std::vector<int>& full = full_[size_class(graph_.bytes[value])];
+  const std::vector<int>& full = this->full(size_class(graph_.bytes[value]));
   return price_ * static_cast<double>(graph_.bytes[value]) * (full[to] - full[from + 1]);
 }
 

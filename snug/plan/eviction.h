@@ -69,6 +69,7 @@ class Eviction {
   bool is_free(const Gap& gap) const;
   void commit(const Gap& gap);
   std::vector<int> rewritten() const;
+  const std::vector<int>& full(int size_class) const;
   double lifetime_price(int value, int from, int to) const;
   double area(int from, int to, int64_t bytes) const;
 
@@ -80,11 +81,11 @@ class Eviction {
   int64_t work_ = 0;
   // By class of size (64, 256, 1024 ... bytes) and position: how many positions before it are full
   // for such a value, because it would raise them above the limit.
-  std::vector<std::vector<int>> full_;
-  std::vector<int> above_;             // Positions before p that are above the limit.
-  std::vector<double> excess_;         // Their bytes above it.
-  Chain chain_;                        // The one that is being worked out.
-  std::vector<char> runs_, lives_on_;  // By unit, by value: part of it.
+  mutable std::vector<std::vector<int>> full_;  // Each made when it is first wanted.
+  std::vector<int> above_;                      // Positions before p that are above the limit.
+  std::vector<double> excess_;                  // Their bytes above it.
+  Chain chain_;                                 // The one that is being worked out.
+  std::vector<char> runs_, lives_on_;           // By unit, by value: part of it.
   int depth_ = 0;
   bool may_live_on_ = true;  // Where the sequence is above the limit.
   // What this round has done so far.

@@ -41,6 +41,12 @@ void place_lanes(const Problem& problem, Lifetimes& lives) {
   }
 }
 
+int64_t live_bytes(const Problem& problem, const Schedule& schedule) {
+  Lifetimes lives = lifetimes(problem, schedule);
+  place_lanes(problem, lives);
+  return max_live(items_of(lives.arena));
+}
+
 Plan lay_out(const Problem& problem, const Schedule& schedule, int64_t capacity, Aim aim) {
   Lifetimes lives = lifetimes(problem, schedule);
   place_lanes(problem, lives);

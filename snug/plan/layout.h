@@ -11,6 +11,9 @@ namespace snug {
 // hold.
 void place_lanes(const Problem& problem, Lifetimes& lives);
 
+// The most bytes that the schedule needs at one step, wherever they are placed.
+int64_t live_bytes(const Problem& problem, const Schedule& schedule);
+
 // The schedule as a plan.
 Plan lay_out(const Problem& problem, const Schedule& schedule, int64_t capacity, Aim aim);
 

@@ -2,72 +2,159 @@
 
 #include <algorithm>
 #include <bit>
+#include <climits>
 
 namespace snug {
 namespace {
 
-constexpr size_t kPiece = 256;
+// Few items are quicker to look through than a tree of them.
+constexpr size_t kItemsOfALeaf = 128;
+constexpr int kMostLeaves = 4096;
 
 }  // namespace
 
 Packer::Packer(std::span<const Item> items) : items_(items) {
   for (const Item& item : items) steps_ = std::max(steps_, item.last + 1);
-  const auto wanted = std::clamp<unsigned>(static_cast<unsigned>(items.size() / 256), 1, 32);
+  const auto wanted =
+      std::clamp<unsigned>(static_cast<unsigned>(items.size() / kItemsOfALeaf), 1, kMostLeaves);
   leaves_ = static_cast<int>(std::bit_floor(wanted));
-  ranges_.resize(2 * leaves_);
+  stretches_.resize(2 * leaves_);
 }
 
 int Packer::leaf(int step) const {
   return leaves_ + static_cast<int>(int64_t{step} * leaves_ / steps_);
 }
 
-int Packer::enclosing_range(const Item& item) const {
+void Packer::add_shelf(const Shelf& shelf, bool has_times) {
+  if (!shelf.empty()) cursors_.push_back({shelf.data(), shelf.data() + shelf.size(), has_times});
+}
+
+// Those of the first and the last leaf, of the stretches between them, and of all that contain one
+// of these.
+void Packer::find_shelves(const Item& item) {
+  cursors_.clear();
   int a = leaf(item.first), b = leaf(item.last);
-  for (; a != b; b /= 2) a /= 2;
-  return a;
+  add_shelf(stretches_[a].inside, /*has_times=*/true);
+  if (a != b) add_shelf(stretches_[b].inside, /*has_times=*/true);
+  for (; a != b; a /= 2, b /= 2) {
+    add_shelf(stretches_[a].across);
+    add_shelf(stretches_[b].across);
+    if (a / 2 == b / 2) continue;
+    for (const int between : {a % 2 == 0 ? a + 1 : 0, b % 2 == 1 ? b - 1 : 0}) {
+      if (between == 0) continue;
+      add_shelf(stretches_[between].across);
+      add_shelf(stretches_[between].inside, /*has_times=*/between >= leaves_);
+    }
+  }
+  for (; a >= 1; a /= 2) add_shelf(stretches_[a].across);
+}
+
+// To the next bytes that end above `low` and are taken while the item lives. False: there are none.
+bool Packer::advance(Cursor& cursor, const Item& item, int64_t low) {
+  const Taken* at = cursor.at;
+  if (cursor.has_times) {
+    while (at != cursor.end && (at->to <= low || at->first > item.last || at->last < item.first))
+      ++at;
+    work_ += at - cursor.at;
+  } else if (at != cursor.end && at->to <= low) {
+    // The ends are sorted: in steps that double.
+    std::ptrdiff_t step = 1;
+    for (; cursor.end - at > step && at[step].to <= low; step *= 2) at += step;
+    const Taken* last = cursor.end - at > step ? at + step : cursor.end;
+    at = std::lower_bound(at + 1, last, low,
+                          [](const Taken& taken, int64_t offset) { return taken.to <= offset; });
+    work_ += std::bit_width(static_cast<uint64_t>(step));
+  }
+  ++work_;
+  cursor.at = at;
+  return at != cursor.end;
+}
+
+// The lowest place at or above `low` with so many free bytes.
+int64_t Packer::first_free(const Item& item, int64_t low, int64_t bytes) {
+  for (size_t c = 0, passed = 0; passed < cursors_.size();) {
+    if (c >= cursors_.size()) c = 0;
+    if (!advance(cursors_[c], item, low)) {
+      cursors_[c] = cursors_.back();
+      cursors_.pop_back();
+      passed = 0;
+    } else if (cursors_[c].at->from < low + bytes) {
+      low = cursors_[c].at->to;
+      passed = 0;
+    } else {
+      ++passed;
+      ++c;
+    }
+  }
+  return low;
+}
+
+// Where the free bytes at `low` end.
+int64_t Packer::next_taken(const Item& item, int64_t low) {
+  int64_t next = INT64_MAX;
+  for (Cursor& cursor : cursors_) {
+    if (advance(cursor, item, low)) next = std::min(next, cursor.at->from);
+  }
+  return next;
 }
 
 int64_t Packer::lowest_offset(const Item& item, Fit fit) {
-  int64_t low = 0, best = -1, best_gap = INT64_MAX;
-  for (const auto& piece : ranges_[enclosing_range(item)]) {
-    work_ += static_cast<int64_t>(piece.size());
-    for (const Placed& placed : piece) {
-      if (placed.first > item.last || placed.last < item.first) continue;
-      const int64_t gap = placed.offset - low;
-      if (gap >= item.bytes && gap < best_gap) {
-        if (fit == Fit::first) return low;
-        best = low;
-        best_gap = gap;
-      }
-      low = std::max(low, placed.end);
+  find_shelves(item);
+  if (fit == Fit::first) return first_free(item, 0, item.bytes);
+  int64_t best = -1, best_gap = INT64_MAX;
+  for (int64_t low = 0;;) {
+    low = first_free(item, low, item.bytes);
+    const int64_t next = next_taken(item, low);
+    if (next == INT64_MAX) return best >= 0 ? best : low;
+    if (next - low < best_gap) {
+      best = low;
+      best_gap = next - low;
     }
+    low = next;
   }
-  return best >= 0 ? best : low;
 }
 
-void Packer::insert(const Placed& placed, Shelf& shelf) {
-  if (shelf.empty()) shelf.emplace_back();
-  const auto above = [](int64_t offset, const auto& piece) {
-    return offset < piece.front().offset;
-  };
-  auto piece = shelf.begin();
-  if (!piece->empty()) {
-    piece = std::upper_bound(shelf.begin(), shelf.end(), placed.offset, above);
-    if (piece != shelf.begin()) --piece;
+namespace {
+
+// Without times: neighbours become one.
+template <typename Shelf>
+void unite(Shelf& shelf, int64_t from, int64_t to) {
+  auto first =
+      std::lower_bound(shelf.begin(), shelf.end(), from,
+                       [](const auto& taken, int64_t offset) { return taken.to < offset; });
+  auto last = first;
+  for (; last != shelf.end() && last->from <= to; ++last) {
+    from = std::min(from, last->from);
+    to = std::max(to, last->to);
   }
-  const auto over = [](int64_t offset, const Placed& other) { return offset < other.offset; };
-  piece->insert(std::upper_bound(piece->begin(), piece->end(), placed.offset, over), placed);
-  if (piece->size() < kPiece) return;
-  std::vector<Placed> upper(piece->begin() + kPiece / 2, piece->end());
-  piece->resize(kPiece / 2);
-  shelf.insert(piece + 1, std::move(upper));
+  if (first == last) {
+    shelf.insert(first, {from, to, 0, INT_MAX});
+    return;
+  }
+  *first = {from, to, 0, INT_MAX};
+  shelf.erase(first + 1, last);
 }
+
+}  // namespace
 
 void Packer::insert(const Item& item, int64_t offset) {
-  const Placed placed{item.first, item.last, offset, offset + item.bytes};
+  const int64_t end = offset + item.bytes;
   int a = leaf(item.first), b = leaf(item.last);
-  for (; a >= 1; a /= 2, b /= 2) {
-    for (int range = a; range <= b; ++range) insert(placed, ranges_[range]);
+  const auto put = [&](int leaf) {
+    Shelf& shelf = stretches_[leaf].inside;
+    const auto over = [](int64_t from, const Taken& other) { return from < other.from; };
+    shelf.insert(std::upper_bound(shelf.begin(), shelf.end(), offset, over),
+                 {offset, end, item.first, item.last});
+  };
+  put(a);
+  if (a != b) put(b);
+  for (; a > 1; a /= 2, b /= 2) {
+    if (a / 2 != b / 2) {
+      if (a % 2 == 0) unite(stretches_[a + 1].across, offset, end);
+      if (b % 2 == 1) unite(stretches_[b - 1].across, offset, end);
+    }
+    unite(stretches_[a / 2].inside, offset, end);
+    if (a / 2 != b / 2) unite(stretches_[b / 2].inside, offset, end);
   }
 }
 
@@ -89,7 +176,10 @@ Placement Packer::pack(std::span<const int> order, Fit fit, int64_t limit) {
 
 Placement Packer::pack_around(std::span<const int> placed, std::span<const int64_t> offsets,
                               std::span<const int> order, Fit fit, int64_t limit) {
-  for (auto& range : ranges_) range.clear();
+  for (Stretch& stretch : stretches_) {
+    stretch.across.clear();
+    stretch.inside.clear();
+  }
   Placement placement{std::vector<int64_t>(items_.size(), 0), 0};
   for (size_t k = 0; k < placed.size(); ++k) {
     placement.offsets[placed[k]] = offsets[k];

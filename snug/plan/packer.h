@@ -24,8 +24,7 @@ struct Placement {
 // everything.
 enum class Fit { first, best };
 
-// Packs the items again and again, each time in another order. It keeps the items' neighbourhoods
-// in time, so that a short item looks only at what lives near it.
+// Packs the items again and again, each time in another order.
 class Packer {
  public:
   explicit Packer(std::span<const Item> items);
@@ -38,32 +37,45 @@ class Packer {
   Placement pack_around(std::span<const int> placed, std::span<const int64_t> offsets,
                         std::span<const int> order, Fit fit, int64_t limit);
 
-  // Neighbours looked at since the packer was made: what a search spends, the same on every
-  // machine.
+  // Places looked at since the packer was made: what a search spends, the same on every machine.
   int64_t work() const { return work_; }
 
  private:
-  struct Placed {
+  // Bytes that are taken from one step to another.
+  struct Taken {
+    int64_t from, to;
     int first, last;
-    int64_t offset, end;
   };
-  // Sorted by offset, cut into short pieces so that an insertion moves little.
-  using Shelf = std::vector<std::vector<Placed>>;
+  using Shelf = std::vector<Taken>;  // Sorted by bytes.
+  // A stretch of time, a node of a binary tree (root at 1). What fills all of it stands in
+  // `across`, what begins or ends in it in `inside`: whoever needs the whole stretch needs neither
+  // times nor single items, so neighbours in bytes are one. A leaf is a few steps; there `inside`
+  // holds items with their times.
+  struct Stretch {
+    Shelf across, inside;
+  };
+  // A walk up a shelf past what lives while an item does.
+  struct Cursor {
+    const Taken *at, *end;
+    bool has_times;
+  };
 
   int leaf(int step) const;
-  int enclosing_range(const Item& item) const;
+  void find_shelves(const Item& item);
+  void add_shelf(const Shelf& shelf, bool has_times = false);
+  bool advance(Cursor& cursor, const Item& item, int64_t low);
+  int64_t first_free(const Item& item, int64_t low, int64_t bytes);
+  int64_t next_taken(const Item& item, int64_t low);
   int64_t lowest_offset(const Item& item, Fit fit);
   void insert(const Item& item, int64_t offset);
-  static void insert(const Placed& placed, Shelf& shelf);
   void add(std::span<const int> order, Fit fit, int64_t limit, Placement& placement);
 
   std::span<const Item> items_;
   int leaves_ = 1;  // Equal stretches of time, a power of two.
   int steps_ = 1;
   int64_t work_ = 0;
-  // A binary tree over the stretches (root at 1). Each entry holds what lives anywhere in its
-  // stretch.
-  std::vector<Shelf> ranges_;
+  std::vector<Stretch> stretches_;
+  std::vector<Cursor> cursors_;  // Of the shelves that an item has to pass.
 };
 
 }  // namespace snug

@@ -11,11 +11,12 @@ namespace {
 
 using Order = std::vector<int>;
 
-// Neighbours looked at (about a nanosecond each), so that the same problem gives the same plan on
-// any machine.
-constexpr int64_t kPortfolioWork = 600'000'000;
+// Places looked at (about a nanosecond each), so that the same problem gives the same plan on any
+// machine.
+constexpr int64_t kPortfolioWork = 150'000'000;
 constexpr int64_t kClimbWork = 50'000'000;
 constexpr int kClimbTries = 4000;
+constexpr int kFewestTries = 20;  // With less work than for so many, climbing leads nowhere.
 constexpr int64_t kSearchWork = 1'000'000;
 constexpr int64_t kCapacityWork = 600'000;
 
@@ -61,6 +62,7 @@ struct Candidate {
   Placement placement;
   Order order;
   Fit fit = Fit::first;
+  int64_t work = 0;  // That packing it took.
 };
 
 Candidate best_of_portfolio(std::span<const Item> items, Packer& packer, int64_t bound) {
@@ -69,8 +71,10 @@ Candidate best_of_portfolio(std::span<const Item> items, Packer& packer, int64_t
   for (int rank = 0; rank < kRanks; ++rank) {
     const Order order = sorted(items, rank);
     for (const Fit fit : {Fit::first, Fit::best}) {
+      const int64_t start = packer.work();
       Placement placement = packer.pack(order, fit, best.placement.height);
-      if (placement.height < best.placement.height) best = {std::move(placement), order, fit};
+      if (placement.height < best.placement.height)
+        best = {std::move(placement), order, fit, packer.work() - start};
       if (best.placement.height <= bound || packer.work() > kPortfolioWork) return best;
     }
   }
@@ -92,6 +96,7 @@ std::vector<int> top_positions(std::span<const Item> items, const Candidate& can
 // again. Equal heights are taken too: they let the search walk on a plateau.
 void climb(std::span<const Item> items, Packer& packer, int64_t goal, Candidate& best) {
   const int64_t start = packer.work();
+  if (best.work > kClimbWork / kFewestTries) return;
   Random random;
   for (int tries = 0; tries < kClimbTries && best.placement.height > goal; ++tries) {
     if (packer.work() - start > kClimbWork) return;
@@ -105,7 +110,7 @@ void climb(std::span<const Item> items, Packer& packer, int64_t goal, Candidate&
     }
     if (from == 0) continue;
     const int to = random.below(from);
-    Candidate next{{}, best.order, best.fit};
+    Candidate next{{}, best.order, best.fit, best.work};
     std::rotate(next.order.begin() + to, next.order.begin() + from, next.order.begin() + from + 1);
     next.placement = packer.pack(next.order, next.fit, best.placement.height + 1);
     if (next.placement.height <= best.placement.height) best = std::move(next);

@@ -22,9 +22,18 @@ constexpr double kGoodEnough = 1.01;
 
 Squeezer::Squeezer(const Problem& problem, const SpillLimits& spill, const DiskSpeed& disk)
     : problem_(&problem),
-      free_(lay_out(problem, program_order(problem), kUnlimited, Aim::lowest)),
+      free_bytes_(live_bytes(problem, program_order(problem))),
       spill_(spill),
       disk_(disk) {}
+
+const Plan& Squeezer::free_plan() {
+  if (!free_) free_ = lay_out(*problem_, program_order(*problem_), kUnlimited, Aim::lowest);
+  return *free_;
+}
+
+bool Squeezer::fits_freely(int64_t capacity) {
+  return free_bytes_ <= capacity && free_plan().arena_bytes <= capacity;
+}
 
 const UnitGraph& Squeezer::graph() {
   if (!graph_) graph_ = std::make_unique<UnitGraph>(*problem_);
@@ -43,7 +52,7 @@ const ExhaustiveResult& Squeezer::truth(int64_t limit) {
 }
 
 bool Squeezer::is_impossible(int64_t capacity) {
-  if (free_.arena_bytes <= capacity) return false;
+  if (fits_freely(capacity)) return false;
   if (capacity < least_bytes()) return true;
   if (spill_.allowed) return false;
   const ExhaustiveResult& truth = this->truth(capacity);
@@ -111,10 +120,10 @@ std::optional<Plan> Squeezer::spilled(int64_t capacity, Effort effort) {
 }
 
 std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
-  if (free_.arena_bytes <= capacity) return free_;
+  if (fits_freely(capacity)) return free_plan();
   std::optional<Plan> plan = recomputed(capacity, effort);
   if (!spill_.allowed || (plan && effort == Effort::quick)) return plan;
-  const double free_ns = predicted_ns(*problem_, free_);
+  const double free_ns = predicted_ns(*problem_, free_plan());
   const double found_ns = plan ? predicted_ns(*problem_, *plan) : HUGE_VAL;
   if (found_ns <= kGoodEnough * free_ns) return plan;
   std::optional<Plan> other = spilled(capacity, effort);

@@ -20,7 +20,7 @@ class Squeezer {
 
   const Problem& problem() const { return *problem_; }
   // In the order of the program, every node once.
-  const Plan& free_plan() const { return free_; }
+  const Plan& free_plan();
   // No plan has a smaller arena.
   int64_t least_bytes();
   // A plan whose arena is within the capacity; nothing when none was found. quick: any plan; full:
@@ -33,6 +33,7 @@ class Squeezer {
   double least_cost_ns(int64_t capacity);
 
  private:
+  bool fits_freely(int64_t capacity);
   std::optional<Plan> recomputed(int64_t capacity, Effort effort);
   std::optional<Plan> squeeze(int64_t capacity, Effort effort);
   std::optional<Plan> spilled(int64_t capacity, Effort effort);
@@ -42,7 +43,8 @@ class Squeezer {
   const ExhaustiveResult& truth(int64_t limit);
 
   const Problem* problem_;
-  Plan free_;
+  std::optional<Plan> free_;  // Made when it is first wanted,
+  int64_t free_bytes_ = 0;    // which is not below this.
   SpillLimits spill_;
   DiskSpeed disk_;
   std::unique_ptr<UnitGraph> graph_;  // Made when it is first wanted.
