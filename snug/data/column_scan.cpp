@@ -70,42 +70,45 @@ int64_t Vocabulary::count(std::string_view word) const {
 }
 
 void ColumnScan::add(std::string_view cell, int64_t line) {
-  if (!is_missing(cell)) {
-    const std::optional<double> number = number_of(cell);
-    if (number && std::isfinite(*number)) return add_number(*number, cell, line);
-    values.add(cell);
-    if (number) {
-      ++not_finite;
-    } else if (first_text_line == 0) {
-      first_text = cell.substr(0, 256);
-      first_text_line = line;
-    }
-  } else {
-    ++missing;
-  }
   ++cells;
-  longest = std::max(longest, cell.size());
-  if (wants_hash) hash += mix_bits(hash_text(cell) + mix_bits(static_cast<uint64_t>(line)));
+  double number = 0;
+  if (add_other(cell, line, number) == CellKind::number) {
+    add_sums({.numbers = 1,
+              .whole = number == std::floor(number) ? 1 : 0,
+              .origin = number,
+              .min = number,
+              .max = number});
+  }
+  if (wants_hash) add_hash(cell, line);
 }
 
-void ColumnScan::add_number(double number, std::string_view cell, int64_t line) {
-  ++cells;
-  longest = std::max(longest, cell.size());
-  if (wants_hash) hash += mix_bits(hash_text(cell) + mix_bits(static_cast<uint64_t>(line)));
-  values.add(cell);
-  if (numbers == 0) origin_ = min = max = number;
-  min = std::min(min, number);
-  max = std::max(max, number);
-  const double difference = number - origin_;
-  sum_ += difference;
-  squares_ += difference * difference;
-  whole += number == std::floor(number) ? 1 : 0;
-  ++numbers;
+CellKind ColumnScan::add_other(std::string_view cell, int64_t line, double& number) {
+  if (is_missing(cell)) {
+    ++missing;
+    return CellKind::missing;
+  }
+  const std::optional<double> value = number_of(cell);
+  if (value && std::isfinite(*value)) {
+    number = *value;
+    return CellKind::number;
+  }
+  if (value) {
+    ++not_finite;
+    return CellKind::not_finite;
+  }
+  if (first_text_line == 0) {
+    first_text = cell.substr(0, 256);
+    first_text_line = line;
+  }
+  return CellKind::text;
+}
+
+void ColumnScan::add_hash(std::string_view cell, int64_t line) {
+  hash += mix_bits(hash_text(cell) + mix_bits(static_cast<uint64_t>(line)));
 }
 
 void ColumnScan::restart() {
   cells = missing = numbers = not_finite = whole = first_text_line = 0;
-  longest = 0;
   hash = 0;
   origin_ = sum_ = squares_ = 0;
 }
@@ -114,27 +117,36 @@ void ColumnScan::merge(const ColumnScan& later) {
   cells += later.cells;
   missing += later.missing;
   not_finite += later.not_finite;
-  whole += later.whole;
-  longest = std::max(longest, later.longest);
   hash += later.hash;
   if (first_text_line == 0 && later.first_text_line != 0) {
     first_text = later.first_text;
     first_text_line = later.first_text_line;
   }
-  if (later.numbers == 0) return;
+  add_sums({.numbers = later.numbers,
+            .whole = later.whole,
+            .origin = later.origin_,
+            .sum = later.sum_,
+            .squares = later.squares_,
+            .min = later.min,
+            .max = later.max});
+}
+
+void ColumnScan::add_sums(const NumberSums& sums) {
+  if (sums.numbers == 0) return;
   if (numbers == 0) {
-    origin_ = later.origin_;
-    min = later.min;
-    max = later.max;
+    origin_ = sums.origin;
+    min = sums.min;
+    max = sums.max;
   }
-  min = std::min(min, later.min);
-  max = std::max(max, later.max);
-  // Its differences, taken from this origin.
-  const double shift = later.origin_ - origin_;
+  min = std::min(min, sums.min);
+  max = std::max(max, sums.max);
+  // Their differences, taken from this origin.
+  const double shift = sums.origin - origin_;
   squares_ +=
-      later.squares_ + 2 * shift * later.sum_ + shift * shift * static_cast<double>(later.numbers);
-  sum_ += later.sum_ + shift * static_cast<double>(later.numbers);
-  numbers += later.numbers;
+      sums.squares + 2 * shift * sums.sum + shift * shift * static_cast<double>(sums.numbers);
+  sum_ += sums.sum + shift * static_cast<double>(sums.numbers);
+  whole += sums.whole;
+  numbers += sums.numbers;
 }
 
 double ColumnScan::deviation() const {

@@ -47,12 +47,28 @@ class Vocabulary {
   bool full_ = false;
 };
 
+// What a cell is.
+enum class CellKind { missing, number, not_finite, text };
+
+// Of finite numbers: differences are taken from one of them, which loses less than sums of the
+// numbers.
+struct NumberSums {
+  int64_t numbers = 0;
+  int64_t whole = 0;  // Without a fraction.
+  double origin = 0, sum = 0, squares = 0;
+  double min = 0, max = 0;
+};
+
 struct ColumnScan {
   ColumnScan(std::string name, size_t most_bytes) : name(std::move(name)), values(most_bytes) {}
 
+  // A cell; its value is not counted.
   void add(std::string_view cell, int64_t line);
-  // A cell that is this finite number.
-  void add_number(double number, std::string_view cell, int64_t line);
+  // The same for a cell that was counted in `cells` and may be no number. Where it is a finite one,
+  // it is given to `number` and left to add_sums().
+  CellKind add_other(std::string_view cell, int64_t line, double& number);
+  void add_sums(const NumberSums& sums);
+  void add_hash(std::string_view cell, int64_t line);
   // What comes later in the table; its values apart, which are merged once, in any order.
   void merge(const ColumnScan& later);
   // As at the start, but for the values.
@@ -65,7 +81,6 @@ struct ColumnScan {
   int64_t not_finite = 0;   // inf, 1e400.
   int64_t whole = 0;        // Finite numbers without a fraction.
   double min = 0, max = 0;  // Of the finite numbers.
-  size_t longest = 0;       // The longest cell, in bytes.
   Vocabulary values;        // Of the cells that are not missing.
   std::string first_text;   // The first cell that is no number, and its line.
   int64_t first_text_line = 0;
@@ -80,7 +95,6 @@ struct ColumnScan {
   double deviation() const;  // Of the population, as Keras's Normalization has it.
 
  private:
-  // Sums of differences from the first number, which lose less than sums of the numbers.
   double origin_ = 0, sum_ = 0, squares_ = 0;
 };
 

@@ -11,9 +11,6 @@
 namespace snug {
 namespace {
 
-constexpr uint32_t kNoNumber = 0x7fc00000;    // A NaN, which no cell becomes.
-constexpr uint32_t kNoCategory = 0xffffffff;  // More than any vocabulary has.
-
 constexpr std::array<std::string_view, 8> kUses = {"drop",  "standardise", "min_max", "log",
                                                    "as_is", "one_hot",     "index",   "hash"};
 constexpr std::array<std::string_view, 5> kRules = {"refuse", "mean", "value", "flag", "category"};
@@ -51,8 +48,6 @@ float Column::scaled(double number) const {
   if (use == ColumnUse::log) number = std::log1p(number);
   return static_cast<float>((number - shift) * scale);
 }
-
-uint32_t Column::missing_bits() const { return is_number() ? kNoNumber : kNoCategory; }
 
 void Column::expand(uint32_t bits, float* to) const {
   if (use == ColumnUse::one_hot || use == ColumnUse::hash) {

@@ -63,8 +63,9 @@ struct Column {
   // A number as the model reads it.
   float scaled(double number) const;
   // A cell is kept in four bytes: a scaled number, or the number of a category. This is a missing
-  // one.
-  uint32_t missing_bits() const;
+  // one: a NaN, which no cell becomes, or more than any vocabulary has.
+  uint32_t missing_bits() const { return is_number() ? kNoNumber : kNoCategory; }
+  static constexpr uint32_t kNoNumber = 0x7fc00000, kNoCategory = 0xffffffff;
   // Writes width() numbers.
   void expand(uint32_t bits, float* to) const;
 

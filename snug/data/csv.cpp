@@ -8,6 +8,8 @@
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
 #include "snug/data/csv_block.h"
+#include "snug/data/csv_cells.h"
+#include "snug/data/csv_numbers.h"
 #include "snug/data/csv_rows.h"
 #include "snug/data/csv_scan.h"
 #include "snug/data/csv_source.h"
@@ -30,18 +32,15 @@ class Packing {
         table_(table),
         encoder_(encoder),
         bad_(files, options.bad_rows),
-        row_(encoder.words()),
         blocks_(table, csv_threads(options.threads)),
-        packed_(static_cast<size_t>(blocks_.lanes())) {}
+        lanes_(blocks_.lanes(), Lane(table.names().size())),
+        packed_(blocks_.slots()) {}
 
   // Where the rows are, in the end. `path` is empty where nothing may be kept.
   std::unique_ptr<PackedRows> run(const Path& path) {
     table_.restart();
     pack_into_memory();
-    if (ended_) {
-      held_.shrink_to_fit();
-      return std::make_unique<MemoryRows>(std::move(held_), row_.size());
-    }
+    if (ended_) return held_rows();
     if (!path.empty()) {
       try {
         write_atomically(files_, path, [&](File& file) { pack_into(file); });
@@ -55,7 +54,7 @@ class Packing {
           table_.file_name(), bytes_text(options_.most_in_memory));
     }
     held_ = {};
-    while (pack_next()) continue;
+    while (next_rows()) continue;
     return std::make_unique<ParsedRows>(files_, table_options(), encoder_.columns(), index_,
                                         options_.bad_rows.policy == BadRowPolicy::impute);
   }
@@ -87,33 +86,74 @@ class Packing {
     std::vector<BadRow> bad;
     int64_t first_offset = 0, records = 0, imputed = 0;
     int file = 0;
+  };
+  // What a thread needs to take blocks apart.
+  struct Lane {
+    explicit Lane(size_t columns) : cells(columns) {}
+    CsvCells cells;
     CsvRecord record;
     std::string unquoted;
   };
 
-  void pack(const CsvBlock& block, Packed& into) const {
-    const size_t words = encoder_.words();
+  void pack(CsvBlock& block, Lane& lane, Packed& into) const {
     into.rows.clear();
     into.offsets.clear();
     into.bad.clear();
-    into.records = std::ssize(block.records);
+    into.records = 0;
     into.first_offset = block.offset;
     into.file = block.file;
-    into.rows.resize(block.records.size() * words);
-    const bool impute = bad_.policy() == BadRowPolicy::impute;
-    for (const CsvBlock::Record& record : block.records) {
-      const auto row = std::span(into.rows).subspan(into.offsets.size() * words, words);
-      const int64_t line = block.first_line + record.line;
-      const char delimiter = block.dialect.delimiter;
-      if (record.quotes || !encoder_.encode_plain(block.text_of(record), delimiter, line, row)) {
-        block.split(record, into.record, into.unquoted);
-        if (const auto problem = encoder_.encode(into.record, impute, row, into.imputed)) {
-          into.bad.push_back(bad_row(*problem, into.record, block.file));
-          continue;
-        }
-      }
-      into.offsets.push_back(record.begin);
+    if (!CsvCells::can_read(block)) {
+      if (block.plain) block.find_records();
+      for (const CsvBlock::Record& record : block.records) pack_record(block, record, lane, into);
+      return;
     }
+    for (lane.cells.begin(block); lane.cells.next();) {
+      if (lane.cells.rows() == 0) {
+        pack_record(block, lane.cells.odd_record(), lane, into);
+      } else {
+        pack_rows(block, lane, into);
+      }
+    }
+  }
+
+  // Room for more rows.
+  std::span<uint32_t> more(size_t rows, Packed& into) const {
+    const size_t words = encoder_.words(), used = into.offsets.size() * words;
+    into.rows.resize(std::max(into.rows.size(), used + rows * words));
+    return std::span(into.rows).subspan(used, rows * words);
+  }
+
+  void pack_rows(const CsvBlock& block, Lane& lane, Packed& into) const {
+    CsvCells& cells = lane.cells;
+    if (!cells.has_others() &&
+        encoder_.encode_numbers(cells.values(), cells.line(0), more(cells.rows(), into))) {
+      for (size_t row = 0; row < cells.rows(); ++row) {
+        into.offsets.push_back(cells.record(row).begin);
+      }
+      into.records += static_cast<int64_t>(cells.rows());
+      return;
+    }
+    for (size_t row = 0; row < cells.rows(); ++row) {
+      const CsvBlock::Record record = cells.record(row);
+      if (encoder_.encode_row(cells, row, more(1, into))) {
+        ++into.records;
+        into.offsets.push_back(record.begin);
+      } else {
+        pack_record(block, record, lane, into);
+      }
+    }
+  }
+
+  void pack_record(const CsvBlock& block, const CsvBlock::Record& record, Lane& lane,
+                   Packed& into) const {
+    ++into.records;
+    block.split(record, lane.record, lane.unquoted);
+    const bool impute = bad_.policy() == BadRowPolicy::impute;
+    if (const auto problem = encoder_.encode(lane.record, impute, more(1, into), into.imputed)) {
+      into.bad.push_back(bad_row(*problem, lane.record, block.file));
+      return;
+    }
+    into.offsets.push_back(record.begin);
   }
 
   BadRow bad_row(const RowProblem& problem, const CsvRecord& record, int file) const {
@@ -125,55 +165,58 @@ class Packing {
             .record = std::string(record.text)};
   }
 
-  // Packs the next good row to row_; false at the end.
-  bool pack_next() {
-    while (lane_ == filled_ || row_at_ == packed_[lane_].offsets.size()) {
-      if (lane_ < filled_) {
-        ++lane_;
-        row_at_ = 0;
-        continue;
-      }
-      lane_ = filled_ = row_at_ = 0;
-      const auto work = [&](int lane, const CsvBlock& block) {
-        pack(block, packed_[static_cast<size_t>(lane)]);
+  // Packs some more rows to now_; false at the end.
+  bool next_rows() {
+    if (slot_ == filled_) {
+      slot_ = filled_ = 0;
+      const auto work = [&](size_t lane, size_t slot, CsvBlock& block) {
+        pack(block, lanes_[lane], packed_[slot]);
       };
-      const auto collect = [&](int lane, const CsvBlock&) {
-        Packed& packed = packed_[static_cast<size_t>(lane)];
+      const auto collect = [&](size_t slot) {
+        Packed& packed = packed_[slot];
         records_ += packed.records;
         imputed_ += std::exchange(packed.imputed, 0);
         for (const BadRow& row : packed.bad) bad_.add(row);
         ++filled_;
       };
-      if (!blocks_.next(work, collect)) {
-        ended_ = true;
-        return false;
-      }
+      ended_ = !blocks_.next(work, collect);
+      if (ended_) return false;
     }
-    const Packed& packed = packed_[lane_];
-    const auto words = std::span(packed.rows).subspan(row_at_ * row_.size(), row_.size());
-    std::ranges::copy(words, row_.begin());
+    const Packed& packed = packed_[slot_++];
+    now_ = std::span(packed.rows).first(packed.offsets.size() * encoder_.words());
     while (std::ssize(first_rows_) <= packed.file) first_rows_.push_back(index_.rows());
-    index_.add({packed.file, packed.first_offset + packed.offsets[row_at_], words[0]});
-    ++row_at_;
+    for (size_t row = 0; row < packed.offsets.size(); ++row) {
+      index_.add(
+          {packed.file, packed.first_offset + packed.offsets[row], now_[row * encoder_.words()]});
+    }
     return true;
   }
 
   void pack_into_memory() {
     const auto most = static_cast<size_t>(options_.most_in_memory) / sizeof(uint32_t);
-    while (held_.size() + row_.size() <= most && pack_next()) {
-      held_.insert(held_.end(), row_.begin(), row_.end());
+    while (next_rows() && held_.size() + now_.size() <= most) {
+      held_.insert(held_.end(), now_.begin(), now_.end());
+      now_ = {};
     }
+  }
+
+  std::unique_ptr<PackedRows> held_rows() const {
+    auto rows = std::make_unique<MemoryRows>(index_.rows(), encoder_.words());
+    std::ranges::copy(held_, rows->rows().begin());
+    return rows;
   }
 
   void pack_into(File& file) {
     constexpr int64_t kCheckBytes = int64_t{16} << 20;
     // What is counted grows while the rows are read, but not the columns.
-    PackedWriter writer(file, row_.size(), description().size() + 64 + 24 * options_.files.size());
+    PackedWriter writer(file, encoder_.words(),
+                        description().size() + 64 + 24 * options_.files.size());
     writer.append(held_);
+    writer.append(now_);
     held_ = {};
     int64_t checked = 0;
-    while (pack_next()) {
-      writer.append(row_);
+    while (next_rows()) {
+      writer.append(now_);
       if (writer.bytes() - checked < kCheckBytes) continue;
       checked = writer.bytes();
       if (files_.free_bytes(options_.cache) < kRoomBytes) throw NoRoom();
@@ -194,14 +237,16 @@ class Packing {
   CsvTable& table_;
   RowEncoder& encoder_;
   BadRows bad_;
-  std::vector<uint32_t> row_, held_;
+  std::vector<uint32_t> held_;
+  std::span<const uint32_t> now_;  // Rows of a slot that are neither held nor written yet.
   SampledIndex index_;
   std::vector<int64_t> first_rows_;
   int64_t records_ = 0, imputed_ = 0;
   bool ended_ = false;
   CsvBlocks blocks_;
-  std::vector<Packed> packed_;                 // Of each lane.
-  size_t lane_ = 0, filled_ = 0, row_at_ = 0;  // The next row; lanes that have some.
+  std::vector<Lane> lanes_;
+  std::vector<Packed> packed_;    // Of each slot.
+  size_t slot_ = 0, filled_ = 0;  // The next one; those that have rows.
 };
 
 // All that the packed rows depend on.
@@ -259,6 +304,43 @@ std::optional<CsvData> from_cache(const CsvOptions& options, FileSystem& files, 
   }
 }
 
+// What the columns hold; the numbers, where there is nothing else and they are few.
+Columns learned_columns(const CsvOptions& options, CsvTable& table,
+                        std::optional<TableNumbers>& numbers) {
+  TableScanOptions scan_options{.values_of_numbers = false,
+                                .values_of = {},
+                                .most_number_bytes = static_cast<size_t>(options.most_in_memory),
+                                .threads = options.threads};
+  for (const auto& [name, setting] : options.wishes.settings) {
+    if (setting.use && *setting.use >= ColumnUse::one_hot) scan_options.values_of.push_back(name);
+  }
+  TableScan scan = scan_table(table, scan_options);
+  if (scan.records == 0) {
+    throw DataError("{}: there is a header, but no row follows it", table.paths()[0].string());
+  }
+  numbers = std::move(scan.numbers);
+  return choose_columns(scan.columns, options.wishes, table.paths()[0].string());
+}
+
+// Rows that need not be parsed again.
+std::optional<CsvData> from_numbers(const CsvOptions& options, std::optional<TableNumbers> numbers,
+                                    const std::shared_ptr<RowEncoder>& encoder) {
+  if (!numbers) return std::nullopt;
+  std::vector<int64_t> first_rows;
+  int64_t before = 0;
+  for (const TableNumbers::Piece& piece : numbers->pieces) {
+    while (std::ssize(first_rows) <= piece.file) first_rows.push_back(before);
+    before += std::ssize(piece.values) / std::ssize(encoder->columns().columns);
+  }
+  const int64_t rows = numbers->rows;
+  std::unique_ptr<MemoryRows> packed =
+      pack_numbers(*numbers, *encoder, csv_threads(options.threads));
+  if (!packed) return std::nullopt;
+  return CsvData{.source = std::make_shared<CsvSource>(encoder, std::move(packed), rows,
+                                                       table_files(options, first_rows, rows)),
+                 .columns = encoder->columns()};
+}
+
 }  // namespace
 
 Columns columns_like(const Columns& like, const CsvTable& table) {
@@ -293,18 +375,18 @@ CsvData csv(const CsvOptions& options) {
   if (std::optional<CsvData> kept = from_cache(options, files, path)) return std::move(*kept);
 
   Columns columns;
+  std::optional<TableNumbers> numbers;
   if (options.like != nullptr) {
     columns = columns_like(*options.like, table);
   } else {
-    const TableScan scan = scan_table(table, false, options.threads);
-    if (scan.records == 0) {
-      throw DataError("{}: there is a header, but no row follows it", table.paths()[0].string());
-    }
-    columns = choose_columns(scan.columns, options.wishes, table.paths()[0].string());
+    columns = learned_columns(options, table, numbers);
   }
   columns.has_header = table.has_header();
   columns.delimiter = table.delimiter();
   auto encoder = std::make_shared<RowEncoder>(columns);
+  if (std::optional<CsvData> data = from_numbers(options, std::move(numbers), encoder)) {
+    return std::move(*data);
+  }
   Packing packing(options, files, table, *encoder);
   std::unique_ptr<PackedRows> rows = packing.run(path);
   packing.finish();

@@ -10,15 +10,16 @@ int csv_threads(int wished) {
 }
 
 // An error behind some blocks waits until these have been looked at.
-size_t CsvBlocks::read() {
-  std::ranges::fill(errors_, nullptr);
-  size_t count = 0;
+std::optional<size_t> CsvBlocks::read(CsvBlock& block) {
+  const std::lock_guard lock(mutex_);
+  if (filled_ == slots() || read_error_) return std::nullopt;
   try {
-    while (count < blocks_.size() && table_.next_block(blocks_[count])) ++count;
+    if (!table_.next_block(block)) return std::nullopt;
   } catch (...) {
     read_error_ = std::current_exception();
+    return std::nullopt;
   }
-  return count;
+  return filled_++;
 }
 
 }  // namespace snug

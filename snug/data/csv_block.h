@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <exception>
-#include <string>
-#include <string_view>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "snug/base/threads.h"
@@ -13,26 +13,31 @@
 
 namespace snug {
 
-// A file's records as lines, cut into blocks that do not depend on the number of threads; calls
-// work(lane, block) for several blocks at once, then collect(lane, block) for each of them in
-// order. What either throws is thrown here, that of the first block first.
+// A table's records in blocks that do not depend on the number of threads. Each thread reads a
+// block, works on it and takes the next one; what comes out of a block is kept in a slot until all
+// slots are full, and is collected in the order of the table.
 class CsvBlocks {
  public:
   CsvBlocks(CsvTable& table, int threads)
-      : table_(table), blocks_(static_cast<size_t>(threads)), errors_(blocks_.size()) {}
+      : table_(table), blocks_(static_cast<size_t>(threads)), errors_(blocks_.size() * 4) {}
 
-  // The next blocks, one a lane at most; false at the end.
+  // Calls work(lane, slot, block) for the next blocks, then collect(slot) for each of them in
+  // order; false at the end. What either throws is thrown here, that of the first block first.
   template <typename Work, typename Collect>
   bool next(const Work& work, const Collect& collect);
 
-  int lanes() const { return static_cast<int>(blocks_.size()); }
+  size_t lanes() const { return blocks_.size(); }
+  size_t slots() const { return errors_.size(); }
 
  private:
-  size_t read();
+  // Reads the next block and says which slot it has; nullopt where there is none.
+  std::optional<size_t> read(CsvBlock& block);
 
   CsvTable& table_;
-  std::vector<CsvBlock> blocks_;
-  std::vector<std::exception_ptr> errors_;
+  std::mutex mutex_;
+  size_t filled_ = 0;                       // Slots.
+  std::vector<CsvBlock> blocks_;            // Of each lane.
+  std::vector<std::exception_ptr> errors_;  // Of each slot.
   std::exception_ptr read_error_;
 };
 
@@ -41,21 +46,24 @@ int csv_threads(int wished);
 
 template <typename Work, typename Collect>
 bool CsvBlocks::next(const Work& work, const Collect& collect) {
-  const size_t count = read();
-  parallel_parts(static_cast<int>(count), [&](int lane) {
-    const auto i = static_cast<size_t>(lane);
-    try {
-      work(lane, blocks_[i]);
-    } catch (...) {
-      errors_[i] = std::current_exception();
+  filled_ = 0;
+  parallel_parts(static_cast<int>(lanes()), [&](int part) {
+    const auto lane = static_cast<size_t>(part);
+    const FlushDenormals flush;  // On one thread too.
+    while (const std::optional<size_t> slot = read(blocks_[lane])) {
+      try {
+        work(lane, *slot, blocks_[lane]);
+      } catch (...) {
+        errors_[*slot] = std::current_exception();
+      }
     }
   });
-  for (size_t i = 0; i < count; ++i) {
-    if (errors_[i]) std::rethrow_exception(errors_[i]);
-    collect(static_cast<int>(i), blocks_[i]);
+  for (size_t slot = 0; slot < filled_; ++slot) {
+    if (errors_[slot]) std::rethrow_exception(errors_[slot]);
+    collect(slot);
   }
   if (read_error_) std::rethrow_exception(read_error_);
-  return count > 0;
+  return filled_ > 0;
 }
 
 }  // namespace snug

@@ -9,7 +9,7 @@
 namespace snug {
 namespace {
 
-constexpr size_t kChunkBytes = size_t{256} << 10;
+constexpr size_t kChunkBytes = size_t{256} << 10, kBlockBytes = size_t{512} << 10;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 const char* find_char(const char* from, const char* to, char c) {
@@ -104,11 +104,7 @@ void CsvReader::skip_byte_order_mark() {
 
 void CsvReader::refill() {
   const size_t kept = end_ - begin_;
-  if (kept >= kMostRecordBytes) {
-    throw DataError(
-        "{}: the record that begins in line {} has more than {} bytes; is a quote never closed?",
-        name_, line_, kMostRecordBytes);
-  }
+  if (kept >= kMostRecordBytes) refuse_long_record();
   if (begin_ > 0) std::memmove(buffer_.data(), buffer_.data() + begin_, kept);
   begin_ = 0;
   end_ = kept;
@@ -118,6 +114,12 @@ void CsvReader::refill() {
   const size_t count = bytes_.read(std::as_writable_bytes(room));
   end_ += count;
   at_end_ = count < room.size();
+}
+
+void CsvReader::refuse_long_record() const {
+  throw DataError(
+      "{}: the record that begins in line {} has more than {} bytes; is a quote never closed?",
+      name_, line_, kMostRecordBytes);
 }
 
 CsvReader::End CsvReader::end_at(size_t text, bool has_newline) const {
@@ -201,31 +203,104 @@ bool CsvReader::next(CsvRecord& record) {
 
 bool CsvReader::next_block(CsvBlock& block) {
   block.records.clear();
+  block.dialect = dialect_;
+  if (plain_block(block)) return !block.text().empty();
   while (block.records.empty()) {
     if (begin_ == end_ && at_end_) return false;
-    if (begin_ == end_ || !find_end()) refill();
-    block.offset = offset_;
-    block.first_line = line_;
-    const size_t first = begin_;
-    while (begin_ < end_) {
-      const std::optional<End> end = find_end();
-      if (!end) break;
-      if (!is_blank_record(end->text)) {
-        block.records.push_back({.begin = static_cast<uint32_t>(begin_ - first),
-                                 .end = static_cast<uint32_t>(end->text - first),
-                                 .line = static_cast<uint32_t>(line_ - block.first_line),
-                                 .quotes = end->quotes,
-                                 .open_quote = end->open_quote});
-      }
-      line_ += end->lines;
-      begin_ = end->next;
-    }
-    block.text.assign(buffer_.begin() + static_cast<int64_t>(first),
-                      buffer_.begin() + static_cast<int64_t>(begin_));
-    offset_ += static_cast<int64_t>(begin_ - first);
+    quoted_block(block);
   }
-  block.dialect = dialect_;
   return true;
+}
+
+bool CsvReader::plain_block(CsvBlock& block) {
+  size_t size = end_ - begin_, whole = 0;
+  std::span<char> text = block.resize(std::max(kBlockBytes, size));
+  std::copy_n(buffer_.begin() + static_cast<int64_t>(begin_), size, text.begin());
+  begin_ = end_ = 0;
+  while (whole == 0) {
+    const size_t count = at_end_ ? 0 : bytes_.read(std::as_writable_bytes(text.subspan(size)));
+    at_end_ |= count < text.size() - size;
+    size += count;
+    if (find_char(text.data(), text.data() + size, '"') != nullptr) {
+      buffer_.resize(std::max(buffer_.size(), size));
+      std::copy_n(text.begin(), size, buffer_.begin());
+      end_ = size;
+      return false;
+    }
+    const void* last = memrchr(text.data(), dialect_.newline, size);
+    if (last != nullptr)
+      whole = static_cast<size_t>(static_cast<const char*>(last) - text.data()) + 1;
+    if (at_end_) break;
+    if (whole == 0 && size >= kMostRecordBytes) refuse_long_record();
+    if (whole == 0) text = block.resize(2 * size);
+  }
+  if (at_end_ && whole < size) {
+    block.resize(size + 1)[size] = dialect_.newline;
+    whole = ++size;
+  }
+  buffer_.resize(std::max(buffer_.size(), size - whole));
+  std::copy_n(text.data() + whole, size - whole, buffer_.begin());
+  end_ = size - whole;
+  block.resize(whole);
+  finish_block(block);
+  block.plain = true;
+  return true;
+}
+
+// The block begins where the reader stands, which goes behind it.
+void CsvReader::finish_block(CsvBlock& block) {
+  block.offset = offset_;
+  block.first_line = line_;
+  offset_ += std::ssize(block.text());
+  line_ += static_cast<int64_t>(
+      kernels::count_byte(block.text().data(), block.text().size(), dialect_.newline));
+}
+
+void CsvReader::quoted_block(CsvBlock& block) {
+  if (begin_ == end_ || !find_end()) refill();
+  const size_t first = begin_;
+  uint32_t line = 0;
+  while (begin_ < end_) {
+    const std::optional<End> end = find_end();
+    if (!end) break;
+    if (!is_blank_record(end->text)) {
+      block.records.push_back({.begin = static_cast<uint32_t>(begin_ - first),
+                               .end = static_cast<uint32_t>(end->text - first),
+                               .line = line,
+                               .quotes = end->quotes,
+                               .open_quote = end->open_quote});
+    }
+    line += static_cast<uint32_t>(end->lines);
+    begin_ = end->next;
+  }
+  std::copy(buffer_.begin() + static_cast<int64_t>(first),
+            buffer_.begin() + static_cast<int64_t>(begin_), block.resize(begin_ - first).begin());
+  finish_block(block);
+  block.plain = false;
+}
+
+std::span<char> CsvBlock::resize(size_t size) {
+  bytes_.resize(std::max(bytes_.size(), size + 2 * kernels::kTextPadding));
+  size_ = size;
+  return std::span(bytes_).subspan(kernels::kTextPadding, size);
+}
+
+void CsvBlock::find_records() {
+  records.clear();
+  const std::string_view all = text();
+  uint32_t line = 0;
+  for (size_t at = 0, next = 0; at < all.size(); at = next, ++line) {
+    const size_t newline = all.find(dialect.newline, at);
+    next = newline + 1;
+    const bool cut = newline > at && dialect.newline == '\n' && all[newline - 1] == '\r';
+    const size_t end = newline - (cut ? 1 : 0);
+    if (trimmed_cell(all.data() + at, all.data() + end, dialect.delimiter).empty()) continue;
+    records.push_back({.begin = static_cast<uint32_t>(at),
+                       .end = static_cast<uint32_t>(end),
+                       .line = line,
+                       .quotes = false,
+                       .open_quote = false});
+  }
 }
 
 void CsvBlock::split(const Record& record, CsvRecord& into, std::string& unquoted) const {

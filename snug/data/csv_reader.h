@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "snug/data/byte_reader.h"
+#include "snug/kernels/decimal.h"
 
 namespace snug {
 
@@ -30,25 +32,38 @@ struct CsvRecord {
 };
 
 // Records that stand one after the other, not taken apart yet.
-struct CsvBlock {
+class CsvBlock {
+ public:
   struct Record {
     uint32_t begin = 0, end = 0;  // In the text; without the line end.
     uint32_t line = 0;            // Behind first_line.
     bool quotes = false;
     bool open_quote = false;
   };
-  std::vector<char> text;
-  std::vector<Record> records;
-  int64_t offset = 0;      // Of the text in the file.
-  int64_t first_line = 0;  // Of the text.
-  int file = 0;            // Of a table.
+  std::vector<Record> records;  // Of a block with quotes; of a plain one after find_records().
+  int64_t offset = 0;           // Of the text in the file.
+  int64_t first_line = 0;       // Of the text.
+  int file = 0;                 // Of a table.
   CsvDialect dialect;
+  bool plain = false;  // There is no quote: what ends a line ends a record.
 
+  // There are kernels::kTextPadding bytes of its own before and behind it. The text of a plain
+  // block ends with a line end.
+  std::string_view text() const { return {bytes_.data() + kernels::kTextPadding, size_}; }
   std::string_view text_of(const Record& record) const {
-    return {text.data() + record.begin, record.end - record.begin};
+    return text().substr(record.begin, record.end - record.begin);
   }
+  // Of a plain block: fills `records`.
+  void find_records();
   // The record with its cells; `unquoted` holds those whose quotes had to be taken out.
   void split(const Record& record, CsvRecord& into, std::string& unquoted) const;
+
+  // Makes room for so many bytes of text, of which the first ones stay.
+  std::span<char> resize(size_t size);
+
+ private:
+  std::vector<char> bytes_;
+  size_t size_ = 0;
 };
 
 // Takes quoted cells ("a ""b"", c"), line ends within quotes, CRLF, a byte order mark, empty lines
@@ -66,7 +81,7 @@ class CsvReader {
   // kMostRecordBytes, as when a quote is never closed, and for a damaged compressed file.
   bool next(CsvRecord& record);
 
-  // The same for as many records as the buffer has; then there is none that next() began.
+  // The same for as many records as half a MiB holds, where there is none that is longer.
   bool next_block(CsvBlock& block);
 
   // To the first record again.
@@ -98,6 +113,12 @@ class CsvReader {
   End end_at(size_t text, bool has_newline) const;
   // Brings more bytes behind those that stand from begin_ on.
   void refill();
+  [[noreturn]] void refuse_long_record() const;
+  // The whole lines of a piece of the file as a plain block; false where it has quotes, all of it
+  // is then in the buffer.
+  bool plain_block(CsvBlock& block);
+  void quoted_block(CsvBlock& block);
+  void finish_block(CsvBlock& block);
   bool is_blank_record(size_t end) const;
 
   std::string name_;

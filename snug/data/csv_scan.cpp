@@ -1,108 +1,318 @@
 #include "snug/data/csv_scan.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
+#include <iterator>
+#include <limits>
 
 #include "snug/data/csv_block.h"
 #include "snug/data/csv_cell.h"
+#include "snug/data/csv_cells.h"
 
 namespace snug {
 namespace {
 
-// What one thread finds in a block.
-class LaneScan {
- public:
-  LaneScan(const CsvTable& table, size_t most_bytes, bool hashes) {
-    for (const std::string& name : table.names()) {
-      found_.columns.emplace_back(name, most_bytes);
-      found_.columns.back().wants_hash = hashes;
-    }
+// Sums of the numbers of a block's columns.
+struct BlockSums {
+  explicit BlockSums(size_t columns)
+      : origin(columns),
+        count(columns),
+        whole(columns),
+        sum(columns),
+        squares(columns),
+        min(columns),
+        max(columns) {}
+
+  void restart() {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    std::ranges::fill(origin, std::numeric_limits<double>::quiet_NaN());
+    for (std::vector<double>* zeros : {&count, &whole, &sum, &squares})
+      std::ranges::fill(*zeros, 0.0);
+    std::ranges::fill(min, kInfinity);
+    std::ranges::fill(max, -kInfinity);
+    without_origin = true;
   }
 
-  void scan(const CsvBlock& block) {
-    for (ColumnScan& column : found_.columns) column.restart();
-    found_.records = 0;
-    found_.longest_record = 0;
-    for (const CsvBlock::Record& record : block.records) {
-      ++found_.records;
-      const std::string_view text = block.text_of(record);
-      if (text.size() > found_.longest_record) {
-        found_.longest_record = text.size();
-        found_.longest_record_line = block.first_line + record.line;
-      }
-      add(block, record, text);
-    }
+  void add(std::span<const double> values) {
+    const size_t columns = origin.size(), rows = values.size() / columns;
+    if (without_origin) find_origins(values);
+    kernels::add_columns(values.data(), rows, columns,
+                         {origin.data(), count.data(), whole.data(), sum.data(), squares.data(),
+                          min.data(), max.data()});
   }
-  const TableScan& found() const { return found_; }
+
+  std::vector<double> origin, count, whole, sum, squares, min, max;
+  bool without_origin = true;  // Some column has shown no number yet.
 
  private:
-  void add(const CsvBlock& block, const CsvBlock::Record& record, std::string_view text) {
-    const int64_t line = block.first_line + record.line;
-    const auto cells = std::ranges::count(text, block.dialect.delimiter) + 1;
-    if (!record.quotes && cells != std::ssize(found_.columns)) return;
-    if (!record.quotes) return add_plain(text, line, block.dialect.delimiter);
-    block.split(record, record_, unquoted_);
-    if (record_.cells.size() != found_.columns.size()) return;
-    for (size_t i = 0; i < record_.cells.size(); ++i) {
-      found_.columns[i].add(record_.cells[i], line);
+  // The first number of each column.
+  void find_origins(std::span<const double> values) {
+    without_origin = false;
+    for (size_t i = 0; i < origin.size(); ++i) {
+      for (size_t at = i; std::isnan(origin[i]) && at < values.size(); at += origin.size())
+        origin[i] = values[at];
+      without_origin |= std::isnan(origin[i]);
     }
   }
+};
 
-  // Most cells are plain numbers, which end where the cell does.
-  void add_plain(std::string_view text, int64_t line, char delimiter) {
-    const char *at = text.data(), *end = at + text.size();
-    for (ColumnScan& column : found_.columns) {
-      double number = 0;
-      const char* stop = plain_number(at, end, number);
-      if (stop != nullptr && (stop == end || *stop == delimiter)) {
-        column.add_number(number, {at, static_cast<size_t>(stop - at)}, line);
+// What was found in a block.
+struct SlotScan {
+  TableScan found;
+  std::vector<TableNumbers::Piece> numbers;
+  bool all_numbers = false;
+};
+
+// Memory for numbers that come a few thousand at a time, in chunks that grow: huge pages where
+// there are many, since for so much memory its page faults take as long as parsing.
+class NumberMemory {
+ public:
+  std::span<double> next(size_t count) {
+    const size_t bytes = count * sizeof(double);
+    if (chunks_.empty() || chunks_.back().bytes() - used_ < bytes) {
+      chunk_bytes_ = std::clamp(2 * chunk_bytes_, kLeast, kMost);
+      chunks_.emplace_back(std::max(chunk_bytes_, bytes));
+      used_ = 0;
+    }
+    auto* at = reinterpret_cast<double*>(chunks_.back().data() + used_);
+    used_ += bytes;
+    return {at, count};
+  }
+  std::vector<Arena>& chunks() { return chunks_; }
+
+ private:
+  static constexpr size_t kLeast = size_t{128} << 10, kMost = size_t{8} << 20;
+  std::vector<Arena> chunks_;
+  size_t chunk_bytes_ = 0, used_ = 0;
+};
+
+// What one thread needs to look at blocks, and the values that it has seen in all of them.
+class LaneScan {
+ public:
+  LaneScan(size_t columns, size_t most_bytes, const std::vector<bool>& wants_values)
+      : values_(columns, Vocabulary(most_bytes)),
+        wants_values_(wants_values),
+        cells_(columns),
+        sums_(columns) {}
+
+  void scan(CsvBlock& block, bool keep, SlotScan& slot) {
+    slot_ = &slot;
+    for (ColumnScan& column : slot.found.columns) column.restart();
+    slot.found.records = 0;
+    slot.found.longest_record = 0;
+    slot.numbers.clear();
+    keep_ = slot.all_numbers = keep && CsvCells::can_read(block);
+    if (CsvCells::can_read(block)) return scan_cells(block);
+    if (block.plain) block.find_records();
+    for (const CsvBlock::Record& record : block.records) add(block, record);
+  }
+  const Vocabulary& values(size_t column) const { return values_[column]; }
+  std::vector<Arena>& number_memory() { return numbers_.chunks(); }
+
+ private:
+  void scan_cells(const CsvBlock& block) {
+    sums_.restart();
+    for (cells_.begin(block); cells_.next();) {
+      if (cells_.rows() == 0) {
+        add(block, cells_.odd_record());
+        keep_ = false;
       } else {
-        const void* found = std::memchr(at, delimiter, static_cast<size_t>(end - at));
-        stop = found != nullptr ? static_cast<const char*>(found) : end;
-        column.add(trimmed_cell(at, stop, delimiter), line);
+        add_rows(block.file);
       }
-      at = stop + 1;
+    }
+    for (size_t i = 0; i < slot_->found.columns.size(); ++i) {
+      slot_->found.columns[i].add_sums({.numbers = static_cast<int64_t>(sums_.count[i]),
+                                        .whole = static_cast<int64_t>(sums_.whole[i]),
+                                        .origin = sums_.origin[i],
+                                        .sum = sums_.sum[i],
+                                        .squares = sums_.squares[i],
+                                        .min = sums_.min[i],
+                                        .max = sums_.max[i]});
+    }
+    slot_->all_numbers = keep_;
+  }
+
+  void add_rows(int file) {
+    std::vector<ColumnScan>& columns = slot_->found.columns;
+    for (size_t row = 0; row < cells_.rows(); ++row) count(cells_.record(row), cells_.line(row));
+    if (cells_.has_others()) add_others();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      columns[i].cells += static_cast<int64_t>(cells_.rows());
+      if (wants_values_[i] && !values_[i].is_full()) add_values(i);
+      if (!columns[i].wants_hash) continue;
+      for (size_t row = 0; row < cells_.rows(); ++row)
+        columns[i].add_hash(cells_.cell(row, i), cells_.line(row));
+    }
+    sums_.add(cells_.values());
+    if (keep_) keep_numbers(file);
+  }
+
+  void keep_numbers(int file) {
+    const std::span<double> kept = numbers_.next(cells_.values().size());
+    std::ranges::copy(cells_.values(), kept.begin());
+    std::vector<TableNumbers::Piece>& pieces = slot_->numbers;
+    // A blank line or a new chunk of memory begins a new piece.
+    if (!pieces.empty() && next_line_ == cells_.line(0) &&
+        pieces.back().values.data() + pieces.back().values.size() == kept.data()) {
+      pieces.back().values = {pieces.back().values.data(),
+                              pieces.back().values.size() + kept.size()};
+    } else {
+      pieces.push_back({.values = kept, .first_line = cells_.line(0), .file = file});
+    }
+    next_line_ = cells_.line(cells_.rows());
+  }
+
+  // Cells that are no plain numbers; some are numbers all the same.
+  void add_others() {
+    const std::span<double> values = cells_.values();
+    const size_t columns = slot_->found.columns.size();
+    for (size_t at = 0; at < values.size(); ++at) {
+      if (!std::isnan(values[at])) continue;
+      const size_t row = at / columns, column = at % columns;
+      const CellKind kind = slot_->found.columns[column].add_other(cells_.cell(row, column),
+                                                                   cells_.line(row), values[at]);
+      if (kind != CellKind::number && kind != CellKind::missing) keep_ = false;
     }
   }
 
-  TableScan found_;
+  void add_values(size_t column) {
+    for (size_t row = 0; row < cells_.rows(); ++row) {
+      const std::string_view cell = cells_.cell(row, column);
+      if (!is_missing(cell)) values_[column].add(cell);
+    }
+  }
+
+  void count(const CsvBlock::Record& record, int64_t line) {
+    ++slot_->found.records;
+    const size_t size = record.end - record.begin;
+    if (size <= slot_->found.longest_record) return;
+    slot_->found.longest_record = size;
+    slot_->found.longest_record_line = line;
+  }
+
+  void add(const CsvBlock& block, const CsvBlock::Record& record) {
+    const int64_t line = block.first_line + record.line;
+    count(record, line);
+    block.split(record, record_, unquoted_);
+    if (record_.cells.size() != values_.size()) return;
+    for (size_t i = 0; i < record_.cells.size(); ++i) {
+      const std::string_view cell = record_.cells[i];
+      slot_->found.columns[i].add(cell, line);
+      if (wants_values_[i] && !is_missing(cell)) values_[i].add(cell);
+    }
+  }
+
+  std::vector<Vocabulary> values_;
+  std::vector<bool> wants_values_;
+  CsvCells cells_;
+  BlockSums sums_;
+  SlotScan* slot_ = nullptr;
+  bool keep_ = false;
+  int64_t next_line_ = 0;  // Behind the numbers that were kept last.
+  NumberMemory numbers_;
   CsvRecord record_;
   std::string unquoted_;
 };
 
-void merge(TableScan& whole, const TableScan& block) {
-  whole.records += block.records;
-  if (block.longest_record > whole.longest_record) {
-    whole.longest_record = block.longest_record;
-    whole.longest_record_line = block.longest_record_line;
+// The pass itself.
+class Scan {
+ public:
+  Scan(CsvTable& table, const TableScanOptions& options, const std::vector<bool>& wants_values)
+      : options_(options), blocks_(table, csv_threads(options.threads)) {
+    constexpr size_t kMostBytes = size_t{8} << 20;
+    const size_t columns = table.names().size();
+    const size_t most = std::min(size_t{256} << 10, kMostBytes / columns);
+    for (const std::string& name : table.names()) whole_.columns.emplace_back(name, most);
+    for (ColumnScan& column : whole_.columns) column.wants_hash = options.hashes;
+    for (size_t i = 0; i < blocks_.lanes(); ++i) lanes_.emplace_back(columns, most, wants_values);
+    for (size_t i = 0; i < blocks_.slots(); ++i)
+      slots_.emplace_back().found.columns = whole_.columns;
+    if (options.most_number_bytes > 0) whole_.numbers.emplace();
   }
-  for (size_t i = 0; i < whole.columns.size(); ++i) whole.columns[i].merge(block.columns[i]);
+
+  // One round of blocks; false at the end.
+  bool next() {
+    return blocks_.next(
+        [&](size_t lane, size_t slot, CsvBlock& block) {
+          lanes_[lane].scan(block, whole_.numbers.has_value(), slots_[slot]);
+        },
+        [&](size_t slot) { collect(slots_[slot]); });
+  }
+
+  TableScan finish() {
+    for (LaneScan& lane : lanes_) {
+      for (size_t i = 0; i < whole_.columns.size(); ++i)
+        whole_.columns[i].values.merge(lane.values(i));
+      if (whole_.numbers)
+        std::ranges::move(lane.number_memory(), std::back_inserter(whole_.numbers->memory));
+    }
+    return std::move(whole_);
+  }
+
+ private:
+  void collect(SlotScan& slot) {
+    whole_.records += slot.found.records;
+    if (slot.found.longest_record > whole_.longest_record) {
+      whole_.longest_record = slot.found.longest_record;
+      whole_.longest_record_line = slot.found.longest_record_line;
+    }
+    for (size_t i = 0; i < whole_.columns.size(); ++i)
+      whole_.columns[i].merge(slot.found.columns[i]);
+    if (!whole_.numbers) return;
+    for (const TableNumbers::Piece& piece : slot.numbers)
+      number_bytes_ += piece.values.size_bytes() + sizeof(piece);
+    if (!slot.all_numbers || number_bytes_ > options_.most_number_bytes) {
+      whole_.numbers.reset();
+      for (LaneScan& lane : lanes_) lane.number_memory().clear();
+      return;
+    }
+    whole_.numbers->rows += slot.found.records;
+    std::ranges::copy(slot.numbers, std::back_inserter(whole_.numbers->pieces));
+  }
+
+  const TableScanOptions& options_;
+  TableScan whole_;
+  CsvBlocks blocks_;
+  std::vector<LaneScan> lanes_;
+  std::vector<SlotScan> slots_;
+  size_t number_bytes_ = 0;
+};
+
+// Whose values are to be counted: of those that are no numbers, judged by the first records.
+std::vector<bool> wanted_values(CsvTable& table, const TableScanOptions& options) {
+  std::vector<bool> wants(table.names().size(), true);
+  if (options.values_of_numbers) return wants;
+  table.restart();
+  CsvRecord record;
+  TableScan first;
+  for (const std::string& name : table.names()) first.columns.emplace_back(name, 0);
+  for (int i = 0; i < 100 && table.next(record); ++i) {
+    if (record.cells.size() != wants.size()) continue;
+    for (size_t c = 0; c < wants.size(); ++c) first.columns[c].add(record.cells[c], record.line);
+  }
+  for (size_t i = 0; i < wants.size(); ++i) {
+    wants[i] = !first.columns[i].is_number() ||
+               std::ranges::find(options.values_of, table.names()[i]) != options.values_of.end();
+  }
+  return wants;
 }
 
 }  // namespace
 
-TableScan scan_table(CsvTable& table, bool hashes, int threads) {
-  constexpr size_t kMostBytes = size_t{8} << 20;
-  const size_t most = std::min(size_t{256} << 10, kMostBytes / table.names().size());
-  TableScan scan;
-  for (const std::string& name : table.names()) scan.columns.emplace_back(name, most);
-  table.restart();
-  CsvBlocks blocks(table, csv_threads(threads));
-  std::vector<LaneScan> lanes;
-  for (int i = 0; i < blocks.lanes(); ++i) lanes.emplace_back(table, most, hashes);
-  const auto work = [&](int lane, const CsvBlock& block) {
-    lanes[static_cast<size_t>(lane)].scan(block);
-  };
-  const auto collect = [&](int lane, const CsvBlock&) {
-    merge(scan, lanes[static_cast<size_t>(lane)].found());
-  };
-  while (blocks.next(work, collect)) continue;
-  for (const LaneScan& lane : lanes) {
-    for (size_t i = 0; i < scan.columns.size(); ++i) {
-      scan.columns[i].values.merge(lane.found().columns[i].values);
+TableScan scan_table(CsvTable& table, const TableScanOptions& options) {
+  std::vector<bool> wants_values = wanted_values(table, options);
+  while (true) {
+    table.restart();
+    Scan scan(table, options, wants_values);
+    while (scan.next()) continue;
+    TableScan found = scan.finish();
+    bool misjudged = false;
+    for (size_t i = 0; i < wants_values.size(); ++i) {
+      if (wants_values[i] || found.columns[i].is_number()) continue;
+      misjudged = wants_values[i] = true;
     }
+    if (!misjudged) return found;
   }
-  return scan;
 }
 
 }  // namespace snug

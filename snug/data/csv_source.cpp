@@ -55,39 +55,44 @@ size_t CsvSource::buffer_bytes() const {
   return rows_->buffer_bytes() + packed_.size() * 4 + expanded_.size() * 4;
 }
 
-void CsvSource::expand(int field, std::span<const uint32_t> row, float* to) const {
+void CsvSource::expand(int field, std::span<const uint32_t> rows, float* to) const {
   switch (fields()[field].role) {
     case FieldRole::input:
-      return encoder_->expand_inputs(row, to);
+      return encoder_->expand_inputs(rows, to);
     case FieldRole::target:
-      return encoder_->expand_labels(row, to);
+      return encoder_->expand_labels(rows, to);
     case FieldRole::weight:
-      *to = encoder_->weight(row);
+      return encoder_->expand_weights(rows, to);
   }
 }
 
-void CsvSource::give(int field, std::span<const uint32_t> packed, int64_t row, std::byte* to,
+void CsvSource::give(int field, std::span<const uint32_t> packed, int64_t first, std::byte* to,
                      DType dtype) {
   if (dtype == DType::float32) return expand(field, packed, reinterpret_cast<float*>(to));
-  expand(field, packed, expanded_.data());
   const int64_t elements = fields()[field].row.size();
-  if (const auto bad = stage(expanded_.data(), StoredType::float32, elements, to, dtype)) {
-    refuse(field, row, *bad, expanded_[static_cast<size_t>(*bad)], dtype);
+  const size_t words = encoder_->words();
+  for (size_t at = 0; at < packed.size(); at += words, ++first) {
+    expand(field, packed.subspan(at, words), expanded_.data());
+    if (const auto bad = stage(expanded_.data(), StoredType::float32, elements, to, dtype)) {
+      refuse(field, first, *bad, expanded_[static_cast<size_t>(*bad)], dtype);
+    }
+    to += static_cast<size_t>(elements) * size_of(dtype);
   }
 }
 
-// Calls visit(row, packed) for each row of a run.
+// Calls visit(row, packed) for the rows of a run, some at a time from `row` on.
 template <typename Visit>
 void CsvSource::each_packed(int64_t first, int64_t count, const Visit& visit) {
   const size_t words = encoder_->words();
+  if (const uint32_t* held = rows_->held(first, count)) {
+    return visit(first, {held, static_cast<size_t>(count) * words});
+  }
   const auto piece = static_cast<int64_t>(packed_.size() / words);
   for (int64_t done = 0; done < count; done += piece) {
     const int64_t some = std::min(piece, count - done);
     const std::span<uint32_t> rows = std::span(packed_).first(static_cast<size_t>(some) * words);
     rows_->read(first + done, rows);
-    for (int64_t i = 0; i < some; ++i) {
-      visit(first + done + i, rows.subspan(static_cast<size_t>(i) * words, words));
-    }
+    visit(first + done, rows);
   }
 }
 

@@ -29,7 +29,7 @@ class CsvSource final : public RandomSource {
     read_rows_by_runs(rows, slots);
   }
   SourcePtr twin() override;
-  int64_t batches_ahead() const override { return rows_->is_held() ? 0 : kAsManyAsHelp; }
+  int64_t batches_ahead() const override { return rows_->held(0, 0) ? 0 : kAsManyAsHelp; }
 
  protected:
   void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override;
@@ -39,9 +39,9 @@ class CsvSource final : public RandomSource {
  private:
   template <typename Visit>
   void each_packed(int64_t first, int64_t count, const Visit& visit);
-  // A packed row's field to a slot.
-  void give(int field, std::span<const uint32_t> packed, int64_t row, std::byte* to, DType dtype);
-  void expand(int field, std::span<const uint32_t> row, float* to) const;
+  // A field of packed rows to a slot; the first of them has this number.
+  void give(int field, std::span<const uint32_t> packed, int64_t first, std::byte* to, DType dtype);
+  void expand(int field, std::span<const uint32_t> rows, float* to) const;
   [[noreturn]] void refuse(int field, int64_t row, int64_t index, float value, DType wanted);
 
   std::shared_ptr<RowEncoder> encoder_;

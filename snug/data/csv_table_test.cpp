@@ -129,7 +129,6 @@ TEST(ScanTable, CountsWhatColumnsHold) {
   EXPECT_EQ(n.first_text_line, 7);
   EXPECT_TRUE(n.is_number());
   EXPECT_EQ(scan.columns[1].values.count("x"), 3);
-  EXPECT_EQ(scan.columns[1].longest, 13u);
   EXPECT_EQ(scan.columns[2].missing, 4);
 }
 

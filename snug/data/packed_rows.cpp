@@ -25,9 +25,13 @@ struct Header {
 }  // namespace
 
 void MemoryRows::read(int64_t first, std::span<uint32_t> rows) {
-  const size_t start = static_cast<size_t>(first) * words_;
-  SNUG_CHECK(start + rows.size() <= rows_.size());
-  std::memcpy(rows.data(), rows_.data() + start, rows.size_bytes());
+  std::memcpy(rows.data(), held(first, std::ssize(rows) / static_cast<int64_t>(words_)),
+              rows.size_bytes());
+}
+
+const uint32_t* MemoryRows::held(int64_t first, int64_t count) const {
+  SNUG_CHECK(first >= 0 && static_cast<size_t>(first + count) * words_ <= size_);
+  return reinterpret_cast<const uint32_t*>(memory_.data()) + static_cast<size_t>(first) * words_;
 }
 
 std::unique_ptr<PackedFile> PackedFile::open(FileSystem& files, const Path& path) {

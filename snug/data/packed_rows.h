@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "snug/base/file.h"
+#include "snug/tensor/arena.h"
 
 namespace snug {
 
@@ -20,8 +21,8 @@ class PackedRows {
   virtual void read(int64_t first, std::span<uint32_t> rows) = 0;
   // Whether several threads may read at once.
   virtual bool is_shared() const { return true; }
-  // Whether they stand in memory.
-  virtual bool is_held() const { return false; }
+  // Where `count` rows stand that are held in memory; else null.
+  virtual const uint32_t* held(int64_t /*first*/, int64_t /*count*/) const { return nullptr; }
   // A pass begins: throws FileError when the file has changed since it was opened.
   virtual void check() {}
   virtual size_t buffer_bytes() const = 0;
@@ -30,14 +31,20 @@ class PackedRows {
 // Rows that are held.
 class MemoryRows final : public PackedRows {
  public:
-  MemoryRows(std::vector<uint32_t> rows, size_t words) : rows_(std::move(rows)), words_(words) {}
+  // Rows that are still to be written, through rows().
+  MemoryRows(int64_t count, size_t words)
+      : words_(words),
+        size_(static_cast<size_t>(count) * words),
+        memory_(size_ * sizeof(uint32_t)) {}
+
+  std::span<uint32_t> rows() { return {reinterpret_cast<uint32_t*>(memory_.data()), size_}; }
   void read(int64_t first, std::span<uint32_t> rows) override;
-  bool is_held() const override { return true; }
-  size_t buffer_bytes() const override { return rows_.capacity() * sizeof(uint32_t); }
+  const uint32_t* held(int64_t first, int64_t count) const override;
+  size_t buffer_bytes() const override { return memory_.bytes(); }
 
  private:
-  std::vector<uint32_t> rows_;
-  size_t words_;
+  size_t words_, size_;
+  Arena memory_;
 };
 
 // A file of packed rows: "SNUGROWS", a version, the sizes, a description (JSON), then the rows from

@@ -38,6 +38,35 @@ RowEncoder::RowEncoder(Columns columns) : columns_(std::move(columns)) {
     }
     kept_.push_back(std::move(kept));
   }
+  find_shortcuts();
+}
+
+void RowEncoder::find_shortcuts() {
+  for (int label = 0; label < std::ssize(columns_.labels); ++label) {
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      if (kept_[i].label != label) continue;
+      labels_.push_back(i);
+      label_width_ += columns_.columns[kept_[i].column].width();
+    }
+  }
+  bool linear = kept_.size() == columns_.columns.size(), side_by_side = true;
+  size_t last = 0;
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const Column& column = columns_.columns[kept_[i].column];
+    linear &= column.is_number() && column.use != ColumnUse::log && !kept_[i].weight;
+    if (!kept_[i].input) continue;
+    side_by_side &= column.is_number() && column.width() == 1;
+    side_by_side &= missing_inputs_.empty() || last + 1 == i;
+    if (missing_inputs_.empty()) first_input_ = i;
+    missing_inputs_.push_back(column.is_number() ? column.scaled(column.missing_value) : 0);
+    last = i;
+  }
+  if (!side_by_side) missing_inputs_.clear();
+  for (const Column& column : columns_.columns) {
+    if (!linear) break;
+    shifts_.push_back(column.shift);
+    scales_.push_back(column.scale);
+  }
 }
 
 std::optional<RowProblem> RowEncoder::encode(const CsvRecord& record, bool impute,
@@ -63,31 +92,46 @@ std::optional<RowProblem> RowEncoder::encode(const CsvRecord& record, bool imput
   return std::nullopt;
 }
 
-bool RowEncoder::encode_plain(std::string_view text, char delimiter, int64_t line,
-                              std::span<uint32_t> row) const {
-  row[0] = static_cast<uint32_t>(line);
-  const char *at = text.data(), *end = at + text.size();
-  size_t next = 0;  // Of those that are kept.
-  for (size_t i = 0; i < columns_.columns.size(); ++i, ++at) {
-    const Kept* kept = next < kept_.size() && kept_[next].column == i ? &kept_[next] : nullptr;
-    double number = 0;
-    const char* stop = nullptr;
-    if (kept != nullptr && columns_.columns[i].is_number()) stop = plain_number(at, end, number);
-    if (stop != nullptr && (stop == end || *stop == delimiter)) {
-      if (!encode_number(*kept, number, row[next + 1])) return false;
-    } else {
-      const void* found = std::memchr(at, delimiter, static_cast<size_t>(end - at));
-      stop = found != nullptr ? static_cast<const char*>(found) : end;
-      if (kept != nullptr &&
-          !encode_cell(*kept, trimmed_cell(at, stop, delimiter), row[next + 1]).empty()) {
-        return false;
-      }
-    }
-    if (kept != nullptr) ++next;
-    at = stop;
-    if (at == end) return i + 1 == columns_.columns.size();
+bool RowEncoder::encode_row(const CsvCells& cells, size_t row, std::span<uint32_t> to) const {
+  const std::span<const double> values = cells.row(row);
+  to[0] = static_cast<uint32_t>(cells.line(row));
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const Kept& kept = kept_[i];
+    const double value = values[kept.column];
+    const bool good = !std::isnan(value) && columns_.columns[kept.column].is_number()
+                          ? encode_number(kept, value, to[i + 1])
+                          : encode_cell(kept, cells.cell(row, kept.column), to[i + 1]).empty();
+    if (!good) return false;
   }
-  return false;
+  return true;
+}
+
+bool RowEncoder::encode_values(std::span<const double> values, int64_t line,
+                               std::span<uint32_t> to) const {
+  to[0] = static_cast<uint32_t>(line);
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const Column& column = columns_.columns[kept_[i].column];
+    const double value = values[kept_[i].column];
+    if (!column.is_number()) return false;
+    if (!std::isnan(value)) {
+      if (!encode_number(kept_[i], value, to[i + 1])) return false;
+      continue;
+    }
+    if (column.missing == MissingRule::refuse) return false;
+    to[i + 1] = column.missing_bits();
+  }
+  return true;
+}
+
+bool RowEncoder::encode_numbers(std::span<const double> values, int64_t first_line,
+                                std::span<uint32_t> to) const {
+  if (shifts_.empty()) return false;
+  const size_t columns = shifts_.size(), rows = values.size() / columns;
+  for (size_t row = 0; row < rows; ++row) {
+    to[row * words()] = static_cast<uint32_t>(first_line + static_cast<int64_t>(row));
+  }
+  return kernels::scale_columns(values.data(), rows, columns, shifts_.data(), scales_.data(),
+                                reinterpret_cast<float*>(to.data() + 1), words());
 }
 
 bool RowEncoder::encode_number(const Kept& kept, double number, uint32_t& word) const {
@@ -124,40 +168,44 @@ std::string RowEncoder::encode_cell(const Kept& kept, std::string_view cell, uin
   return "";
 }
 
-void RowEncoder::expand_inputs(std::span<const uint32_t> row, float* to) const {
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    if (!kept_[i].input) continue;
-    const Column& column = columns_.columns[kept_[i].column];
-    column.expand(row[i + 1], to);
-    to += column.width();
-  }
-}
-
-int64_t RowEncoder::label_width() const {
-  int64_t width = 0;
-  for (const Kept& kept : kept_) {
-    if (kept.label >= 0) width += columns_.columns[kept.column].width();
-  }
-  return width;
-}
-
-// In the order in which the labels were named.
-void RowEncoder::expand_labels(std::span<const uint32_t> row, float* to) const {
-  for (int label = 0; label < std::ssize(columns_.labels); ++label) {
+void RowEncoder::expand_inputs(std::span<const uint32_t> rows, float* to) const {
+  const size_t inputs = missing_inputs_.size();
+  for (size_t at = 0; at < rows.size(); at += words()) {
+    const uint32_t* row = rows.data() + at + 1;
+    if (inputs > 0) {
+      const uint32_t* from = row + first_input_;
+      const float* missing = missing_inputs_.data();
+      for (size_t i = 0; i < inputs; ++i) {
+        to[i] = from[i] == Column::kNoNumber ? missing[i] : std::bit_cast<float>(from[i]);
+      }
+      to += inputs;
+      continue;
+    }
     for (size_t i = 0; i < kept_.size(); ++i) {
-      if (kept_[i].label != label) continue;
+      if (!kept_[i].input) continue;
       const Column& column = columns_.columns[kept_[i].column];
-      column.expand(row[i + 1], to);
+      column.expand(row[i], to);
       to += column.width();
     }
   }
 }
 
-float RowEncoder::weight(std::span<const uint32_t> row) const {
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    if (kept_[i].weight) return std::bit_cast<float>(row[i + 1]);
+void RowEncoder::expand_labels(std::span<const uint32_t> rows, float* to) const {
+  for (const size_t i : labels_) {
+    const Column& column = columns_.columns[kept_[i].column];
+    float* into = to;
+    for (size_t at = i + 1; at < rows.size(); at += words(), into += label_width_) {
+      column.expand(rows[at], into);
+    }
+    to += column.width();
   }
-  return 1;
+}
+
+void RowEncoder::expand_weights(std::span<const uint32_t> rows, float* to) const {
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (!kept_[i].weight) continue;
+    for (size_t at = i + 1; at < rows.size(); at += words()) *to++ = std::bit_cast<float>(rows[at]);
+  }
 }
 
 }  // namespace snug

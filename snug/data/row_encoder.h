@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "snug/data/columns.h"
+#include "snug/data/csv_cells.h"
 #include "snug/data/csv_reader.h"
 
 namespace snug {
@@ -34,15 +35,19 @@ class RowEncoder {
   // missing where the column has a rule for missing cells; `imputed` counts them.
   std::optional<RowProblem> encode(const CsvRecord& record, bool impute, std::span<uint32_t> row,
                                    int64_t& imputed) const;
-  // The same for the text of a record without quotes, quickly; false where encode() has to look.
-  bool encode_plain(std::string_view text, char delimiter, int64_t line,
-                    std::span<uint32_t> row) const;
+  // The same for a row of cells, quickly; false where encode() has to look.
+  bool encode_row(const CsvCells& cells, size_t row, std::span<uint32_t> to) const;
+  // The same for all cells of a row, which are numbers or missing (NaN).
+  bool encode_values(std::span<const double> values, int64_t line, std::span<uint32_t> to) const;
+  // The same for rows of neighbouring lines, in which nothing is missing.
+  bool encode_numbers(std::span<const double> values, int64_t first_line,
+                      std::span<uint32_t> to) const;
 
-  // The numbers of the inputs, the labels or the weight.
-  void expand_inputs(std::span<const uint32_t> row, float* to) const;
-  void expand_labels(std::span<const uint32_t> row, float* to) const;
-  float weight(std::span<const uint32_t> row) const;
-  int64_t label_width() const;
+  // The numbers of the inputs, the labels or the weight, of rows that stand side by side.
+  void expand_inputs(std::span<const uint32_t> rows, float* to) const;
+  void expand_labels(std::span<const uint32_t> rows, float* to) const;
+  void expand_weights(std::span<const uint32_t> rows, float* to) const;
+  int64_t label_width() const { return label_width_; }
 
  private:
   struct Kept {
@@ -57,8 +62,18 @@ class RowEncoder {
   // Empty when the cell could be packed.
   std::string encode_cell(const Kept& kept, std::string_view cell, uint32_t& word) const;
 
+  void find_shortcuts();
+
   Columns columns_;
   std::vector<Kept> kept_;
+  std::vector<size_t> labels_;  // Those of kept_, in the order in which they were named.
+  int64_t label_width_ = 0;
+  // Of every column, where all are numbers that are but shifted and scaled; else empty.
+  std::vector<double> shifts_, scales_;
+  // Where the inputs are columns side by side that become a number each: the first of them among
+  // kept_, and what each is where it is missing.
+  size_t first_input_ = 0;
+  std::vector<float> missing_inputs_;
 };
 
 }  // namespace snug

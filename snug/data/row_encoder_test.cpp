@@ -61,7 +61,9 @@ TEST(RowEncoder, PacksAndExpands) {
   EXPECT_EQ(e.row[0], 7u);
   EXPECT_EQ(e.inputs(), (std::vector<float>{1, 0, 1}));
   EXPECT_EQ(e.label(), 1);
-  EXPECT_EQ(e.encoder.weight(e.row), 2);
+  float weight = 0;
+  e.encoder.expand_weights(e.row, &weight);
+  EXPECT_EQ(weight, 2);
   ASSERT_FALSE(e.encode({"?", "", "NA", "no", "1"}));
   EXPECT_EQ(e.inputs(), (std::vector<float>{0, 0, 0})) << "the mean, and no category";
 }

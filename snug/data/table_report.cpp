@@ -119,7 +119,7 @@ std::string_view kind_of(const ColumnScan& column) {
 }
 
 TableReport report_on(CsvTable& table, const ReportOptions& options) {
-  TableReport report{.scan = scan_table(table, true)};
+  TableReport report{.scan = scan_table(table, {.hashes = true})};
   for (const ColumnScan& column : report.scan.columns) find_words_written_twice(column, report);
   find_useless_columns(report);
   if (report.scan.records == 0) {
