@@ -12,9 +12,12 @@
 #include "snug/base/log.h"
 #include "snug/data/batch_reader.h"
 #include "snug/data/csv.h"
+#include "snug/data/image_folder.h"
 #include "snug/data/npy.h"
 #include "snug/data/npy_writer.h"
+#include "snug/data/preprocessed.h"
 #include "snug/data/tfrecord.h"
+#include "snug/nn/image_preprocessing.h"
 #include "snug/train/fit.h"
 
 namespace snug::bench {
@@ -25,6 +28,7 @@ constexpr const char* kHelp = R"(usage: data_bench KIND FILES
   npy X.npy Y.npy BATCH     an epoch, shuffled, into batches
   csv FILE LABEL BATCH      from the file to batches: nothing is kept between turns
   tfrecord FILE WIDTH BATCH an epoch, shuffled, of records with x (float, WIDTH) and y (int64)
+  jpeg FOLDER SIZE BATCH    an epoch, shuffled: pictures decoded, resized and flipped by chance
   stream FOLDER W1          a training epoch from files, shuffled; beside it one on arrays,
                             shuffled, and one on arrays as they stand
 )";
@@ -82,6 +86,19 @@ Turn record_turn(const std::vector<std::string>& files) {
   };
 }
 
+Turn jpeg_turn(const std::vector<std::string>& files) {
+  const int64_t size = std::stoll(files.at(1));
+  const data::ImageFolder folder =
+      data::image_folder({.folder = files.at(0), .height = size, .width = size});
+  const Dataset dataset =
+      Dataset(data::preprocessed(folder.source, {.layers = {RandomFlip("horizontal")}}))
+          .shuffle(1)
+          .batch(std::stoll(files.at(2)));
+  return [dataset, pass = uint64_t{0}]() mutable {
+    return timed([&] { return drain(dataset, pass++); });
+  };
+}
+
 // All rows of a field as a file.
 void write_field(Source& source, int field, const Path& path) {
   const Shape& row = source.fields()[field].row;
@@ -133,7 +150,11 @@ Turn stream_turn(const std::vector<std::string>& files) {
 
 void run(int argc, char** argv) {
   static const std::map<std::string, Turn (*)(const std::vector<std::string>&)> kKinds = {
-      {"npy", npy_turn}, {"csv", csv_turn}, {"tfrecord", record_turn}, {"stream", stream_turn}};
+      {"npy", npy_turn},
+      {"csv", csv_turn},
+      {"tfrecord", record_turn},
+      {"jpeg", jpeg_turn},
+      {"stream", stream_turn}};
   const auto kind = argc > 1 ? kKinds.find(argv[1]) : kKinds.end();
   if (kind == kKinds.end()) throw Error("which kind? --help lists them");
   set_log_sink([](LogLevel, std::string_view) {});

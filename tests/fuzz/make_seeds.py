@@ -119,8 +119,15 @@ def run_files():
         add("run_file", name, text)
 
 
+def texts():
+    add("text", "lines.txt", "A cat, a dog\nand  the mouse!\n\ncat\n")
+    add("text", "numbers.txt", "1\n0\n12\r\n-3")
+    add("text", "odd.txt", "caf\u00e9 \u4e16\u754c\t\u0130\n".encode() + b"\xff\xc3\n\x00 a")
+
+
 if __name__ == "__main__":
     records()
+    texts()
     configs()
     run_files()
     if len(sys.argv) > 1:
