@@ -20,10 +20,23 @@ struct Extremes {
   int64_t widest = 0, decoder_bytes = 0;
 };
 
+// What readers on several threads share.
+struct Pictures {
+  ImageFolderOptions options;
+  FolderIndex index;
+  FileSystem& files;
+  Extremes largest;
+};
+
 class ImageFolderSource final : public RandomSource {
  public:
-  ImageFolderSource(const ImageFolderOptions& options, FolderIndex index, FileSystem& files)
-      : options_(options), index_(std::move(index)), files_(files) {
+  ImageFolderSource(std::shared_ptr<const Pictures> pictures, int threads)
+      : pictures_(std::move(pictures)),
+        options_(pictures_->options),
+        index_(pictures_->index),
+        files_(pictures_->files),
+        largest_(pictures_->largest) {
+    const ImageFolderOptions& options = options_;
     std::vector<Field> fields = {{.name = options.folder.string(),
                                   .role = FieldRole::input,
                                   .stored = StoredType::float32,
@@ -37,10 +50,11 @@ class ImageFolderSource final : public RandomSource {
       fields.push_back({"label", FieldRole::target, StoredType::float32, {1}});
     }
     set_fields(fields, std::vector<int64_t>(fields.size(), index_.size()));
-    const int threads = options.threads > 0 ? options.threads : hardware_threads();
     for (int i = 0; i < threads; ++i) scalers_.emplace_back(size());
-    look_at_headers();
   }
+
+  SourcePtr twin() override { return std::make_shared<ImageFolderSource>(pictures_, 1); }
+  int64_t batches_ahead() const override { return kAsManyAsHelp; }
 
   size_t buffer_bytes() const override {
     const int64_t decoder = largest_.decoder_bytes + kImageInputBytes +
@@ -77,20 +91,6 @@ class ImageFolderSource final : public RandomSource {
   ScaledSize size() const {
     return {options_.height, options_.width, options_.channels, options_.bilinear,
             options_.crop_to_aspect_ratio};
-  }
-
-  void look_at_headers() {
-    for (int64_t row = 0; row < index_.size(); ++row) {
-      const Path path = index_.path(row);
-      const std::unique_ptr<File> file = files_.open(path, OpenMode::read);
-      try {
-        const ImageHeader header = read_image_header(*file, path.string(), options_.limits);
-        largest_.widest = std::max(largest_.widest, header.width);
-        largest_.decoder_bytes = std::max(largest_.decoder_bytes, header.decoder_bytes);
-      } catch (const DataError&) {
-        if (options_.refuse_bad) throw;
-      }
-    }
   }
 
   // Each decoder takes the next row that nobody has. Of several failures the one of the first row
@@ -149,12 +149,30 @@ class ImageFolderSource final : public RandomSource {
     }
   }
 
-  ImageFolderOptions options_;
-  FolderIndex index_;
+  std::shared_ptr<const Pictures> pictures_;
+  const ImageFolderOptions& options_;
+  const FolderIndex& index_;
   FileSystem& files_;
-  Extremes largest_;
+  const Extremes& largest_;
   std::vector<ImageScaler> scalers_;  // One a thread.
 };
+
+Extremes look_at_headers(const ImageFolderOptions& options, const FolderIndex& index,
+                         FileSystem& files) {
+  Extremes largest;
+  for (int64_t row = 0; row < index.size(); ++row) {
+    const Path path = index.path(row);
+    const std::unique_ptr<File> file = files.open(path, OpenMode::read);
+    try {
+      const ImageHeader header = read_image_header(*file, path.string(), options.limits);
+      largest.widest = std::max(largest.widest, header.width);
+      largest.decoder_bytes = std::max(largest.decoder_bytes, header.decoder_bytes);
+    } catch (const DataError&) {
+      if (options.refuse_bad) throw;
+    }
+  }
+  return largest;
+}
 
 void check_options(const ImageFolderOptions& options) {
   const auto refuse = [&](std::string_view what) {
@@ -187,7 +205,11 @@ ImageFolder image_folder(const ImageFolderOptions& options) {
     throw Error("{}: binary labels are for two classes, but there are {}: {}",
                 options.folder.string(), names.size(), fmt::join(names, ", "));
   }
-  return {std::make_shared<ImageFolderSource>(options, std::move(index), files), std::move(names)};
+  const Extremes largest = look_at_headers(options, index, files);
+  const auto pictures =
+      std::make_shared<const Pictures>(Pictures{options, std::move(index), files, largest});
+  const int threads = options.threads > 0 ? options.threads : hardware_threads();
+  return {std::make_shared<ImageFolderSource>(pictures, threads), std::move(names)};
 }
 
 }  // namespace snug::data

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "snug/data/batch_reader.h"
 #include "snug/data/image_testing.h"
+#include "snug/data/preprocessed.h"
 #include "snug/data/source_testing.h"
+#include "snug/nn/image_preprocessing.h"
 #include "snug/testing/memory_files.h"
 
 namespace snug::testing {
@@ -48,6 +53,32 @@ TEST_F(ImageFolderTest, IsARandomSource) {
     expect_random_source(*folder.source);
     EXPECT_EQ(folder.source->place(0, 4), "f/dog/01.png");
   }
+}
+
+// Read ahead or not, on any number of threads: the same pixels, augmentation included.
+TEST_F(ImageFolderTest, PicturesReadAheadAreTheSame) {
+  const SourcePtr augmented = data::preprocessed(
+      image_folder(options()).source, {.layers = {RandomBrightness(0.5), RandomFlip()}, .seed = 3});
+  const Dataset dataset = Dataset(augmented).shuffle(7).batch(5);
+  for (const uint64_t pass : {0, 1}) {
+    std::vector<int64_t> order(12);
+    std::vector<float> expected, got;
+    const SourcePtr rows = dataset.rows();
+    rows->begin_pass(pass);
+    std::iota(order.begin(), order.end(), 0);
+    expected = read_rows(*rows, 0, order);
+    for (const int threads : {1, 3}) {
+      got.clear();
+      BatchReader reader(dataset, pass, threads);
+      while (const Batch* batch = reader.next()) {
+        const auto values = batch->x[0].as<float>();
+        got.insert(got.end(), values.begin(), values.end());
+      }
+      EXPECT_EQ(got, expected);
+    }
+  }
+  EXPECT_NE(augmented->batches_ahead(), 0);
+  ASSERT_TRUE(augmented->twin());
 }
 
 TEST_F(ImageFolderTest, RowsHaveTheirPixelsAndLabels) {

@@ -29,15 +29,15 @@ Between between(int64_t i, int64_t size, int64_t out_size, bool bilinear) {
 
 ImageScaler::ImageScaler(const ScaledSize& size) : size_(size) {
   const auto elements = static_cast<size_t>(size.width * size.channels);
-  columns_.resize(elements);
+  columns_.resize(static_cast<size_t>(size.width));
   mixed_.resize(elements);
-  for (std::vector<float>& row : squeezed_) row.resize(elements);
+  for (std::vector<float>& row : squeezed_) row.resize(elements + kernels::kPixelPadding);
 }
 
 int64_t ImageScaler::buffer_bytes(const ScaledSize& size, int64_t widest) {
   const int64_t elements = size.width * size.channels;
-  return elements * static_cast<int64_t>(sizeof(Column) + 3 * sizeof(float)) +
-         widest * size.channels;
+  return size.width * static_cast<int64_t>(sizeof(kernels::PixelPlace)) +
+         elements * static_cast<int64_t>(3 * sizeof(float)) + widest * size.channels;
 }
 
 // In whole numbers as Keras's smart_resize has it.
@@ -55,21 +55,19 @@ void ImageScaler::find_columns(const Window& window) {
   const int64_t channels = size_.channels;
   for (int64_t j = 0; j < size_.width; ++j) {
     const Between at = between(j, window.width, size_.width, size_.bilinear);
-    for (int64_t c = 0; c < channels; ++c) {
-      columns_[static_cast<size_t>(j * channels + c)] = {
-          static_cast<int32_t>((window.left + at.first) * channels + c),
-          static_cast<int32_t>((window.left + at.second) * channels + c), at.share};
-    }
+    columns_[static_cast<size_t>(j)] = {static_cast<int32_t>((window.left + at.first) * channels),
+                                        static_cast<int32_t>((window.left + at.second) * channels),
+                                        at.share};
   }
 }
 
-void ImageScaler::squeeze_row(float* to) const {
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    const Column& column = columns_[i];
-    const float first = decoded_[static_cast<size_t>(column.first)];
-    const float second = decoded_[static_cast<size_t>(column.second)];
-    to[i] = first + (second - first) * column.share;
-  }
+// A row that is aligned for vectors would be written past the caches by libjpeg-turbo, and read
+// back from memory.
+void ImageScaler::place_row(int64_t elements) {
+  constexpr size_t kVector = 64;
+  decoded_.resize(static_cast<size_t>(elements + kernels::kPixelPadding) + 2 * kVector);
+  const auto address = reinterpret_cast<uintptr_t>(decoded_.data());
+  decoded_row_ = decoded_.data() + (kVector - address % kVector) + 1;
 }
 
 // Rows are asked for from the top, and the last two of them again and again.
@@ -77,16 +75,17 @@ const float* ImageScaler::row_at(PixelRows& rows, int64_t source_row) {
   for (int i = 0; i < 2; ++i) {
     if (held_[i] == source_row) return squeezed_[i].data();
   }
-  for (; next_ <= source_row; ++next_) rows.read(decoded_.data());
+  for (; next_ <= source_row; ++next_) rows.read(decoded_row_);
   const int slot = held_[0] <= held_[1] ? 0 : 1;
-  squeeze_row(squeezed_[slot].data());
+  kernels::squeeze_pixels(decoded_row_, columns_.data(), size_.width, size_.channels,
+                          squeezed_[slot].data());
   held_[slot] = source_row;
   return squeezed_[slot].data();
 }
 
 void ImageScaler::scale(PixelRows& rows, const ImageHeader& header, const Row& row) {
   const Window window = window_of(header);
-  decoded_.resize(static_cast<size_t>(header.width * size_.channels));
+  place_row(header.width * size_.channels);
   find_columns(window);
   held_[0] = held_[1] = -1;
   next_ = 0;
@@ -98,8 +97,7 @@ void ImageScaler::scale(PixelRows& rows, const ImageHeader& header, const Row& r
       row(i, upper);
       continue;
     }
-    for (size_t k = 0; k < mixed_.size(); ++k)
-      mixed_[k] = upper[k] + (lower[k] - upper[k]) * at.share;
+    kernels::mix_rows(upper, lower, at.share, std::ssize(mixed_), mixed_.data());
     row(i, mixed_.data());
   }
   rows.skip_rest(header.height - next_);

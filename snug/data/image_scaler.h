@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "snug/data/pixel_rows.h"
+#include "snug/kernels/pixel_row.h"
 
 namespace snug {
 
@@ -35,16 +36,13 @@ class ImageScaler {
   };
   Window window_of(const ImageHeader& header) const;
   void find_columns(const Window& window);
+  void place_row(int64_t elements);
   const float* row_at(PixelRows& rows, int64_t source_row);
-  void squeeze_row(float* to) const;
 
-  struct Column {
-    int32_t first = 0, second = 0;  // Elements of the decoded row.
-    float share = 0;                // Of the second.
-  };
   ScaledSize size_;
-  std::vector<Column> columns_;
+  std::vector<kernels::PixelPlace> columns_;
   std::vector<uint8_t> decoded_;
+  uint8_t* decoded_row_ = nullptr;  // In it.
   std::vector<float> squeezed_[2], mixed_;
   int64_t held_[2] = {-1, -1};  // The rows of the picture that `squeezed_` shows.
   int64_t next_ = 0;            // The row that is decoded next.

@@ -66,7 +66,7 @@ class RowProgram {
 class PreprocessedSource final : public RandomSource {
  public:
   PreprocessedSource(SourcePtr source, const PreprocessOptions& options)
-      : source_(std::move(source)), seed_(options.seed) {
+      : source_(std::move(source)), options_(options), seed_(options.seed) {
     if (source_->access() != Access::random)
       throw Error("preprocessing: the source must have random access");
     std::vector<Field> fields = source_->fields();
@@ -91,6 +91,14 @@ class PreprocessedSource final : public RandomSource {
     return bytes;
   }
   std::string place(int field, int64_t row) override { return source_->place(field, row); }
+  SourcePtr twin() override {
+    SourcePtr source = source_->twin();
+    if (!source) return nullptr;
+    PreprocessOptions options = options_;
+    options.threads = 1;
+    return std::make_shared<PreprocessedSource>(std::move(source), options);
+  }
+  int64_t batches_ahead() const override { return source_->batches_ahead(); }
   void begin_pass(uint64_t pass) override {
     pass_ = pass;
     source_->begin_pass(pass);
@@ -142,6 +150,7 @@ class PreprocessedSource final : public RandomSource {
   }
 
   SourcePtr source_;
+  PreprocessOptions options_;
   uint64_t seed_, pass_ = 0;
   int64_t piece_ = 1;
   std::vector<std::unique_ptr<RowProgram>> programs_;  // One a thread.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
@@ -263,7 +264,8 @@ void ReadAhead::read_part(Source& source, std::span<const int64_t> rows,
   source.read_rows(rows, slots);
 }
 
-// Piece by piece, so that the first bad row is the same on any number of threads.
+// Piece by piece, each taken by the thread that comes first; the pieces before a bad one have all
+// been taken, so that the first bad row is the same on any number of threads.
 void ReadAhead::read_now(std::span<const int64_t> rows, std::span<const Tensor> slots,
                          size_t first) {
   struct Failure {
@@ -278,9 +280,10 @@ void ReadAhead::read_now(std::span<const int64_t> rows, std::span<const Tensor> 
   const auto lanes = static_cast<int>(std::clamp<int64_t>(
       bytes / kLaneBytes, 1, std::min<int64_t>(std::ssize(helpers_) + 1, pieces)));
   std::array<Failure, kMostLanes> failures;
+  std::atomic<int64_t> next = 0;
   parallel_parts(lanes, [&](int lane) {
     SlotRows views(slots);
-    for (int64_t piece = lane; piece < pieces; piece += lanes) {
+    for (int64_t piece = next++; piece < pieces; piece = next++) {
       const int64_t begin = piece * piece_rows_, count = std::min(piece_rows_, left - begin);
       const auto at = first + static_cast<size_t>(begin);
       try {

@@ -12,6 +12,7 @@ float within(float at, float size) { return std::clamp(at, 0.0f, size - 1); }
 // and its mirror image show the last pixel, as in TensorFlow.
 float mapped(float at, int64_t length, WarpFill fill) {
   const auto size = static_cast<float>(length);
+  if (at >= 0 && at <= size - 1) return at;
   switch (fill) {
     case WarpFill::constant:
       return at;
@@ -74,9 +75,40 @@ class Shares {
   const Affine& map_;
 };
 
+// Along an axis: whether output place i shows input place first + i, or first - i, and no border.
+bool steps_by_one(float scale, float first, int64_t size, int64_t out_size) {
+  const float last = first + scale * static_cast<float>(out_size - 1);
+  const auto end = static_cast<float>(size - 1);
+  return std::abs(scale) == 1 && first == std::floor(first) && first >= 0 && first <= end &&
+         last >= 0 && last <= end;
+}
+
+// Flips and shifts by whole pixels, within the image.
+bool only_moves(const Warp& warp, const Affine& map) {
+  return map[1] == 0 && map[3] == 0 && steps_by_one(map[0], map[2], warp.width, warp.out_width) &&
+         steps_by_one(map[4], map[5], warp.height, warp.out_height);
+}
+
+void move_pixels(const Warp& warp, const Affine& map, const float* x, float* y) {
+  const auto column = static_cast<int64_t>(map[2]);
+  const int64_t channels = warp.channels;
+  for (int64_t i = 0; i < warp.out_height; ++i, y += warp.out_width * channels) {
+    const int64_t row = static_cast<int64_t>(map[5]) + (map[4] > 0 ? i : -i);
+    const float* from = x + (row * warp.width + column) * channels;
+    if (map[0] > 0) {
+      std::copy_n(from, warp.out_width * channels, y);
+      continue;
+    }
+    for (int64_t j = 0; j < warp.out_width; ++j, from -= channels) {
+      for (int64_t c = 0; c < channels; ++c) y[j * channels + c] = from[c];
+    }
+  }
+}
+
 }  // namespace
 
 void warp_image(const Warp& warp, const Affine& map, const float* x, float* y) noexcept {
+  if (only_moves(warp, map)) return move_pixels(warp, map, x, y);
   const Shares all(warp, map);
   Share shares[4];
   for (int64_t i = 0; i < warp.out_height; ++i) {
