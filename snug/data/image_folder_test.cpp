@@ -59,14 +59,13 @@ TEST_F(ImageFolderTest, IsARandomSource) {
 TEST_F(ImageFolderTest, PicturesReadAheadAreTheSame) {
   const SourcePtr augmented = data::preprocessed(
       image_folder(options()).source, {.layers = {RandomBrightness(0.5), RandomFlip()}, .seed = 3});
-  const Dataset dataset = Dataset(augmented).shuffle(7).batch(5);
+  const Dataset dataset = Dataset(augmented).batch(5);
   for (const uint64_t pass : {0, 1}) {
     std::vector<int64_t> order(12);
     std::vector<float> expected, got;
-    const SourcePtr rows = dataset.rows();
-    rows->begin_pass(pass);
+    augmented->begin_pass(pass);
     std::iota(order.begin(), order.end(), 0);
-    expected = read_rows(*rows, 0, order);
+    expected = read_rows(*augmented, 0, order);
     for (const int threads : {1, 3}) {
       got.clear();
       BatchReader reader(dataset, pass, threads);
