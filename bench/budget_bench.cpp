@@ -1,15 +1,10 @@
 // What a budget costs: workloads at shares of their unconstrained arena.
-//   build/bench/budget_bench [--threads N] [--turns N] [W5 W6 ...]
-// For each, from all of it to the least that works: the plan, its predicted and its measured time.
-// "same bits" is all of it in a reproducible run. The plans of a workload take turns, so that the
-// machine's moods hit all alike; times are the least of the turns, on the clock and of the
-// processor, and ratios the median of the turns' own.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 
+#include "bench/arguments.h"
 #include "bench/workloads/workloads.h"
 #include "snug/base/bytes.h"
 #include "snug/base/threads.h"
@@ -24,17 +19,25 @@
 namespace snug::bench {
 namespace {
 
+constexpr const char* kHelp =
+    R"(usage: budget_bench [options] [W5 W6 ...]     without names: W5 W6 W11 resnet50
+
+  --threads N    default: all cores
+  --turns N      steps of each plan; default 7
+
+Of each workload, from all of its arena to the least that works: the plan, its predicted and its
+measured time. "same bits" is all of it in a reproducible run. The plans of a workload take turns,
+so that the machine's moods hit all alike; times are the least of the turns, on the clock and of the
+processor, and ratios the median of the turns' own. SNUG_NO_SPILL=1: without a file.
+)";
+
 struct Settings {
   int threads = 0;
   int turns = 7;
   std::vector<std::string> names;
 };
 
-double clock_ns(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
-}
+double clock_ns(clockid_t clock) { return 1e9 * seconds_of(clock); }
 
 // What one step took.
 struct StepTime {
@@ -194,30 +197,24 @@ void run(const Workload& workload, const Settings& settings) {
 
 Settings parse(int argc, char** argv) {
   Settings settings;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--threads" && i + 1 < argc)
-      settings.threads = std::atoi(argv[++i]);
-    else if (argument == "--turns" && i + 1 < argc)
-      settings.turns = std::max(1, std::atoi(argv[++i]));
-    else
-      settings.names.push_back(argument);
-  }
+  settings.names = Arguments()
+                       .value("--threads", settings.threads)
+                       .value("--turns", settings.turns)
+                       .parse(argc, argv);
+  settings.turns = std::max(1, settings.turns);
   if (settings.threads == 0) settings.threads = hardware_threads();
   if (settings.names.empty()) settings.names = {"W5", "W6", "W11", "resnet50"};
   return settings;
+}
+
+void run(int argc, char** argv) {
+  const Settings settings = parse(argc, argv);
+  for (const std::string& name : settings.names) run(workload(name), settings);
 }
 
 }  // namespace
 }  // namespace snug::bench
 
 int main(int argc, char** argv) {
-  const auto settings = snug::bench::parse(argc, argv);
-  try {
-    for (const std::string& name : settings.names)
-      snug::bench::run(snug::bench::workload(name), settings);
-  } catch (const snug::Error& error) {
-    std::fprintf(stderr, "budget_bench: %s\n", error.what());
-    return error.exit_code();
-  }
+  return snug::bench::run_bench("budget_bench", snug::bench::kHelp, argc, argv, snug::bench::run);
 }

@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <optional>
 
+#include "bench/arguments.h"
 #include "bench/workloads/workloads.h"
-#include "snug/base/error.h"
 #include "snug/base/threads.h"
+#include "snug/tensor/arena.h"
 #include "snug/train/fit.h"
-#include "snug/train/state_copy.h"
 
 namespace snug::bench {
 namespace {
@@ -22,193 +21,216 @@ constexpr const char* kHelp =
     R"(usage: guard_bench [options] [W1 W5 ...]     without names: W1 to W6
 
   --threads N    default: all cores
-  --rounds N     turns of each side; default 15
+  --rounds N     pairs of models, made anew each time; default 5, of small models 8 times as many
+  --turns N      of each model of a pair; default 5
   --wall         wall time instead of the process's CPU time: for a quiet machine
 
-Of each workload a line: the least and the median of the time of a step without and with the guard
-(turn by turn in one process), and the longest stall of a save beside the steps against a memcpy of
-the state.
+Of each workload two lines. The time of a step without and with the guard: of each pair the least of
+turns that alternate, then the median of the pairs, because where a model's memory happens to stand
+moves a small step by more than the guard does. And the stall of a save beside the steps against a
+plain memcpy of the state, medians.
 )";
 
 struct Settings {
   int threads = 0;
-  int rounds = 15;
-  clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
+  int rounds = 5, turns = 5;
+  bool wall = false;
   std::vector<std::string> names;
+
+  clockid_t clock() const { return wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID; }
 };
 
-double seconds_of(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-// The least and the one in the middle.
-struct Figures {
-  double least = 0, median = 0;
-};
-Figures figures(std::vector<double> all) {
+double median(std::vector<double> all) {
   std::ranges::sort(all);
-  return {all.front(), all[all.size() / 2]};
+  return all[all.size() / 2];
 }
 
-// Steps of a turn: about 50 ms of the small ones, one of the largest.
-int64_t steps_of(const Workload& workload) {
-  return std::clamp<int64_t>(static_cast<int64_t>(2000 / std::max(1.0, workload.megaflops)), 2,
-                             workload.steps);
-}
+// A turn: about 50 ms of the small ones, some steps of the largest, in epochs over a few batches.
+struct Turn {
+  int64_t steps;  // Of an epoch.
+  int epochs;
+
+  explicit Turn(const Workload& workload) {
+    const auto all = static_cast<int64_t>(50'000 / workload.megaflops);
+    steps = std::min<int64_t>(workload.steps, workload.megaflops < 1000 ? all : 2);
+    epochs =
+        static_cast<int>(std::clamp<int64_t>(all / steps, 1, workload.megaflops < 1000 ? 1 : 5));
+  }
+};
 
 class Side {
  public:
   Side(const Workload& workload, const WorkloadData& data, const Settings& settings,
        GuardOptions::Policy policy)
-      : model_(workload.model()) {
+      : turn_(workload), model_(workload.model()) {
     model_.compile(workload.compile);
     fit_.emplace(model_, data.source,
                  FitOptions{.batch_size = workload.batch,
+                            .epochs = turn_.epochs,
                             .shuffle = false,
                             .verbose = 0,
                             .threads = settings.threads,
                             .guard = {.policy = policy}});
+    fit_->run();
   }
-  void turn(clockid_t clock, int64_t steps) {
+  void turn(clockid_t clock) {
     const double start = seconds_of(clock);
     fit_->run();
-    times_.push_back(1e6 * (seconds_of(clock) - start) / static_cast<double>(steps));
+    const double us = 1e6 * (seconds_of(clock) - start);
+    least_ = std::min(least_, us / static_cast<double>(turn_.steps * turn_.epochs));
   }
-  Figures figures() const { return bench::figures({times_.begin() + 1, times_.end()}); }
+  double least() const { return least_; }
 
  private:
+  Turn turn_;
   Model model_;
   std::optional<FitRun> fit_;
-  std::vector<double> times_;
+  double least_ = 1e12;
 };
 
+// Of each pair.
 struct GuardCost {
-  Figures without, with;
+  std::vector<double> without, with, more;
 };
 
 GuardCost guard_cost(const Workload& workload, const Settings& settings) {
-  const int64_t steps = steps_of(workload);
-  const WorkloadData data(workload, steps);
-  Side without(workload, data, settings, GuardOptions::Policy::off);
-  Side with(workload, data, settings, GuardOptions::Policy::stop);
-  for (int round = 0; round <= settings.rounds; ++round) {
-    without.turn(settings.clock, steps);
-    with.turn(settings.clock, steps);
+  GuardCost cost;
+  const WorkloadData data(workload, Turn(workload).steps);
+  // Of small ones many: their differences scatter most.
+  const int rounds = workload.megaflops < 10 ? 8 * settings.rounds : settings.rounds;
+  for (int round = 0; round < rounds; ++round) {
+    Side without(workload, data, settings, GuardOptions::Policy::off);
+    Side with(workload, data, settings, GuardOptions::Policy::stop);
+    for (int turn = 0; turn < settings.turns; ++turn) {
+      without.turn(settings.clock());
+      with.turn(settings.clock());
+    }
+    cost.without.push_back(without.least());
+    cost.with.push_back(with.least());
+    cost.more.push_back(with.least() - without.least());
   }
-  return {without.figures(), with.figures()};
+  return cost;
 }
 
-// Stalls of single saves, and memcpys of as many bytes in the same pieces between them.
+// Stalls of single saves, and memcpys of as many bytes in the same pieces.
 struct SaveCost {
   int64_t bytes = 0;
-  Figures stall, copy;
+  std::vector<double> stalls, copies;
 };
 
+// Plain memcpys of a state, into memory that was made ready beforehand.
+class PlainCopy {
+ public:
+  explicit PlainCopy(const Model& model) : state_(model.weights()) {
+    for (const VariablePtr& slot : model.compiled().slots()) state_.push_back(slot);
+    for (const VariablePtr& variable : state_) bytes_ += variable->type().bytes();
+    to_ = Arena(bytes_);
+    to_.touch();
+  }
+  size_t bytes() const { return bytes_; }
+  // Microseconds.
+  double take() {
+    const double start = seconds_of(CLOCK_MONOTONIC);
+    std::byte* to = to_.data();
+    for (const VariablePtr& variable : state_) {
+      const Tensor tensor = variable->tensor();
+      std::memcpy(to, tensor.data, tensor.bytes());
+      to += tensor.bytes();
+    }
+    return 1e6 * (seconds_of(CLOCK_MONOTONIC) - start);
+  }
+
+ private:
+  Variables state_;
+  size_t bytes_ = 0;
+  Arena to_;
+};
+
+// Notes what saves take, and half-way between them copies the state, so that both find the caches
+// as steps leave them.
 class SaveWatch final : public Callback {
  public:
-  explicit SaveWatch(const FitRun*& fit) : fit_(fit) {}
+  SaveWatch(const FitRun*& fit, std::optional<PlainCopy>& copy, int64_t every)
+      : fit_(fit), copy_(copy), every_(every) {}
 
-  // After a step: what its save took.
   void on_train_batch_begin(int64_t) override {
+    if (++step_ % every_ == every_ / 2) copies.push_back(copy_->take());
     const SavingCost now = fit_->saving_cost();
     if (now.saves == last_.saves) return;
     stalls.push_back(1e6 * (now.stalled_seconds - last_.stalled_seconds));
     last_ = now;
   }
-  std::vector<double> stalls;
+  std::vector<double> stalls, copies;
 
  private:
   const FitRun*& fit_;
+  std::optional<PlainCopy>& copy_;
+  int64_t every_, step_ = 0;
   SavingCost last_;
 };
 
-SaveCost save_cost(const Workload& workload, const Settings& settings) {
+SaveCost save_cost(const Workload& workload, const Settings& settings, double step_us) {
+  constexpr double kBetweenSaves = 50'000;  // Microseconds: the writer has ended.
+  const auto every = std::max<int64_t>(4, static_cast<int64_t>(kBetweenSaves / step_us));
   const Path folder = std::filesystem::temp_directory_path() /
                       fmt::format("guard_bench.{}.{}", workload.name, ::getpid());
-  const WorkloadData data(workload, 2);
+  const int saves = settings.rounds * settings.turns;
+  const int64_t steps = std::min(every, workload.steps);
+  const WorkloadData data(workload, steps);
   Model model = workload.model();
   model.compile(workload.compile);
+  std::optional<PlainCopy> copy;
   const FitRun* watched = nullptr;
-  const auto watch = std::make_shared<SaveWatch>(watched);
+  const auto watch = std::make_shared<SaveWatch>(watched, copy, every);
   FitRun fit(
       model, data.source,
       {.batch_size = workload.batch,
-       .epochs = 2 * settings.rounds,
+       .epochs = static_cast<int>((saves * every + steps) / steps),
        .shuffle = false,
        .callbacks = {watch},
        .verbose = 0,
        .threads = settings.threads,
-       .checkpoint = {.directory = folder, .every_seconds = 0, .every_steps = 4, .keep = 1}});
+       .checkpoint = {.directory = folder, .every_seconds = 0, .every_steps = every, .keep = 1}});
   watched = &fit;
+  copy.emplace(model);  // Now it has all its state.
   fit.run();
   std::filesystem::remove_all(folder);
-  std::vector<CheckpointVariable> variables;
-  Variables state = model.weights();
-  for (const VariablePtr& slot : model.compiled().slots()) state.push_back(slot);
-  for (const VariablePtr& variable : state)
-    variables.push_back({variable->path(), variable->tensor()});
-  StateCopy copy;
-  copy.reserve(variables);
-  std::vector<double> copies;
-  for (int round = 0; round < settings.rounds; ++round) {
-    fit.plan().training->program(workload.batch).compute({});  // The caches as a step leaves them.
-    const double start = seconds_of(CLOCK_MONOTONIC);
-    copy.take();
-    copies.push_back(1e6 * (seconds_of(CLOCK_MONOTONIC) - start));
-  }
-  return {StateCopy::bytes_for(state), figures(watch->stalls), figures(copies)};
+  return {static_cast<int64_t>(copy->bytes()), watch->stalls, watch->copies};
 }
 
 void print(const Workload& workload, const Settings& settings) {
   const GuardCost guard = guard_cost(workload, settings);
-  const SaveCost save = save_cost(workload, settings);
-  const double percent = 100 * (guard.with.least / guard.without.least - 1);
+  const double without = median(guard.without), more = median(guard.more);
   std::printf(
-      "%-4s guard: %9.2f -> %9.2f us (least), %9.2f -> %9.2f (median): %+.2f us, %+.2f %%   "
-      "save of %.2f MiB: stall %.1f us (median %.1f), memcpy %.1f (median %.1f): %.2f x\n",
-      workload.name.c_str(), guard.without.least, guard.with.least, guard.without.median,
-      guard.with.median, guard.with.least - guard.without.least, percent,
-      static_cast<double>(save.bytes) / (1 << 20), save.stall.least, save.stall.median,
-      save.copy.least, save.copy.median, save.stall.median / save.copy.median);
+      "%-4s guard %10.2f -> %10.2f us a step: %+.2f us, %+.2f %% (of %d pairs: %+.2f to "
+      "%+.2f us)\n",
+      workload.name.c_str(), without, median(guard.with), more, 100 * more / without,
+      static_cast<int>(guard.more.size()), std::ranges::min(guard.more),
+      std::ranges::max(guard.more));
+  const SaveCost save = save_cost(workload, settings, without);
+  const double stall = median(save.stalls), copy = median(save.copies);
+  std::printf("%-4s save of %.2f MiB: stall %.1f us, memcpy %.1f us: %.2f x, %+.1f us\n",
+              workload.name.c_str(), static_cast<double>(save.bytes) / (1 << 20), stall, copy,
+              stall / copy, stall - copy);
   std::fflush(stdout);
 }
 
-Settings parse(int argc, char** argv) {
+void run(int argc, char** argv) {
   Settings settings;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--threads" && i + 1 < argc)
-      settings.threads = std::atoi(argv[++i]);
-    else if (argument == "--rounds" && i + 1 < argc)
-      settings.rounds = std::max(3, std::atoi(argv[++i]));
-    else if (argument == "--wall")
-      settings.clock = CLOCK_MONOTONIC;
-    else if (argument.starts_with("-"))
-      throw Error("unknown option {}; --help lists them", argument);
-    else
-      settings.names.push_back(argument);
-  }
+  settings.names = Arguments()
+                       .value("--threads", settings.threads)
+                       .value("--rounds", settings.rounds)
+                       .value("--turns", settings.turns)
+                       .flag("--wall", settings.wall)
+                       .parse(argc, argv);
   if (settings.threads == 0) settings.threads = hardware_threads();
   if (settings.names.empty()) settings.names = {"W1", "W2", "W3", "W4", "W5", "W6"};
-  return settings;
+  for (const std::string& name : settings.names) print(workload(name), settings);
 }
 
 }  // namespace
 }  // namespace snug::bench
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {
-    std::fputs(snug::bench::kHelp, stdout);
-    return 0;
-  }
-  try {
-    const snug::bench::Settings settings = snug::bench::parse(argc, argv);
-    for (const std::string& name : settings.names)
-      snug::bench::print(snug::bench::workload(name), settings);
-  } catch (const snug::Error& error) {
-    std::fprintf(stderr, "guard_bench: %s\n", error.what());
-    return error.exit_code();
-  }
+  return snug::bench::run_bench("guard_bench", snug::bench::kHelp, argc, argv, snug::bench::run);
 }

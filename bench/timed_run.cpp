@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <fstream>
 
+#include "bench/arguments.h"
 #include "bench/workloads/workloads.h"
 #include "snug/base/error.h"
 #include "snug/train/fit.h"
@@ -16,12 +16,6 @@ namespace {
 constexpr int64_t kUserRows = 200'000;
 constexpr int64_t kSmallFitRows = 1000;
 constexpr int kSmallFitEpochs = 2;
-
-double seconds_of(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 // To a tick of the kernel's clock, 10 ms.
 double seconds_since_process_start() {

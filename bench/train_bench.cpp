@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <iostream>
 
+#include "bench/arguments.h"
 #include "bench/timed_run.h"
 #include "bench/workloads/workloads.h"
 #include "snug/base/error.h"
@@ -33,7 +33,7 @@ constexpr const char* kHelp =
   --turns           for bench/train.py, one name: says when the first step has ended and when it is
                     ready; then each line on stdin is the seconds of a turn, answered by the
                     microseconds a step of its blocks
-  --profile         the 25 dearest nodes of a step
+  --profile         the 25 dearest nodes of a step, on one thread
   --plan            the step's plan
 )";
 
@@ -69,15 +69,20 @@ void print_plan(TimedRun& run) {
   std::printf("%s\n", report(program.problem(), program.plan()).c_str());
 }
 
-void print_profile(TimedRun& run) {
+// Of some steps, because the first in this mode finds nothing in the caches.
+void print_profile(TimedRun& run, double seconds) {
   Program& program = run.fit()->plan().training->program(run.fit()->plan().batch_size);
-  program.compute({}, Program::Mode::profiled);
-  program.commit({}, Program::Mode::profiled);
+  const auto begin = Clock::now();
+  int steps = 0;
+  for (; steps < 3 || microseconds_since(begin) < 1e6 * seconds; ++steps) {
+    program.compute({}, Program::Mode::profiled);
+    program.commit({}, Program::Mode::profiled);
+  }
   std::vector<NodeProfile> nodes = program.profile();
   std::ranges::sort(nodes, std::greater(), &NodeProfile::nanoseconds);
   for (size_t i = 0; i < std::min<size_t>(nodes.size(), 25); ++i) {
-    std::printf("  %10.1f us  %5lld runs  %s\n", nodes[i].nanoseconds / 1e3,
-                static_cast<long long>(nodes[i].runs), nodes[i].name.c_str());
+    std::printf("  %10.1f us  %5lld runs  %s\n", nodes[i].nanoseconds / 1e3 / steps,
+                static_cast<long long>(nodes[i].runs / steps), nodes[i].name.c_str());
   }
 }
 
@@ -111,7 +116,7 @@ void run_once(const std::string& name, const Settings& settings) {
   if (settings.plan && has_step) print_plan(*ready.run);
   ready.run->block();  // Warm.
   print_result(name, settings, ready, time_blocks(*ready.run, settings.seconds));
-  if (settings.profile && has_step) print_profile(*ready.run);
+  if (settings.profile && has_step) print_profile(*ready.run, settings.seconds);
 }
 
 // The protocol of bench/peers/turns.py.
@@ -136,29 +141,16 @@ void run_in_turns(const std::string& name, const Settings& settings) {
 
 Settings parse(int argc, char** argv) {
   Settings settings;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--threads" && i + 1 < argc)
-      settings.run.threads = std::atoi(argv[++i]);
-    else if (argument == "--seconds" && i + 1 < argc)
-      settings.seconds = std::atof(argv[++i]);
-    else if (argument == "--steps" && i + 1 < argc)
-      settings.run.most_steps = std::atoll(argv[++i]);
-    else if (argument == "--mode" && i + 1 < argc)
-      settings.run.mode = argv[++i];
-    else if (argument == "--profile")
-      settings.profile = true;
-    else if (argument == "--plan")
-      settings.plan = true;
-    else if (argument == "--json")
-      settings.json = true;
-    else if (argument == "--turns")
-      settings.turns = true;
-    else if (argument.starts_with("-"))
-      throw Error("unknown option {}; --help lists them", argument);
-    else
-      settings.names.push_back(argument);
-  }
+  settings.names = Arguments()
+                       .value("--threads", settings.run.threads)
+                       .value("--seconds", settings.seconds)
+                       .value("--steps", settings.run.most_steps)
+                       .value("--mode", settings.run.mode)
+                       .flag("--profile", settings.profile)
+                       .flag("--plan", settings.plan)
+                       .flag("--json", settings.json)
+                       .flag("--turns", settings.turns)
+                       .parse(argc, argv);
   if (settings.run.threads == 0) settings.run.threads = hardware_threads();
   if (settings.turns && settings.names.size() != 1)
     throw Error("--turns needs one workload; {} were given", settings.names.size());
@@ -190,14 +182,5 @@ void run(int argc, char** argv) {
 }  // namespace snug::bench
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {
-    std::fputs(snug::bench::kHelp, stdout);
-    return 0;
-  }
-  try {
-    snug::bench::run(argc, argv);
-  } catch (const snug::Error& error) {
-    std::fprintf(stderr, "train_bench: %s\n", error.what());
-    return error.exit_code();
-  }
+  return snug::bench::run_bench("train_bench", snug::bench::kHelp, argc, argv, snug::bench::run);
 }

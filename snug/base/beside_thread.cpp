@@ -3,11 +3,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 namespace snug {
 namespace {
+
+// How long a job may lie before the thread sees it by itself.
+constexpr std::chrono::milliseconds kLookEvery(25);
 
 // The owner's threads are never to wait for this one's share of the cores. Where that is not
 // allowed, all stay equal.
@@ -32,8 +36,9 @@ void BesideThread::run() {
   step_back();
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return ends_ || busy_.load(); });
-    if (!busy_.load()) return;
+    if (!busy_.load() && !ends_) changed_.wait_for(lock, kLookEvery);
+    if (!busy_.load() && ends_) return;
+    if (!busy_.load()) continue;
     lock.unlock();
     finish_job();
     lock.lock();
@@ -55,23 +60,26 @@ void BesideThread::finish_job() {
   changed_.notify_all();
 }
 
+void BesideThread::prepare() {
+  if (thread_.joinable()) return;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+  }
+}
+
 void BesideThread::start(std::function<void()> job) {
   wait();
-  if (!thread_.joinable()) {
-    try {
-      thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {
-      return job();
-    }
-  }
+  prepare();
+  if (!thread_.joinable()) return job();
   const std::lock_guard lock(mutex_);
   job_ = std::move(job);
   busy_.store(true, std::memory_order_release);
-  changed_.notify_all();
 }
 
 void BesideThread::wait() {
   std::unique_lock lock(mutex_);
+  if (busy_.load()) changed_.notify_all();
   changed_.wait(lock, [&] { return !busy_.load(); });
   has_failed_.store(false, std::memory_order_release);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));

@@ -19,10 +19,15 @@ class BesideThread {
   BesideThread(const BesideThread&) = delete;
   BesideThread& operator=(const BesideThread&) = delete;
 
-  // Whether a job is running. Cheap: meant for every step.
+  // Makes the thread now, so that the first start() need not. Where the system has no more threads
+  // nothing happens.
+  void prepare();
+  // Whether a job runs or is about to. Cheap: meant for every step.
   bool is_busy() const { return busy_.load(std::memory_order_acquire); }
-  // Waits for the job before, throws what it threw, and starts this one. Where the system has no
-  // more threads, the job is done before it returns.
+  // Waits for the job before, throws what it threw, and leaves this one for the thread, which looks
+  // for it some dozens of times a second: to wake it would cost the owner a system call. It begins
+  // at once when somebody waits for it. Where the system has no more threads, the job is done
+  // before it returns.
   void start(std::function<void()> job);
   // Returns when nothing runs. Throws what the last job threw, once.
   void wait();

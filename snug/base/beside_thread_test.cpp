@@ -34,6 +34,15 @@ TEST(BesideThread, RunsBesideItsOwner) {
   EXPECT_NE(worker, owner);
 }
 
+TEST(BesideThread, BeginsThoughNobodyWaits) {
+  BesideThread beside;
+  beside.prepare();
+  bool done = false;
+  beside.start([&] { done = true; });
+  while (beside.is_busy()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(done);
+}
+
 TEST(BesideThread, ThrowsWhatAJobThrewOnce) {
   BesideThread beside;
   beside.start([] { throw std::runtime_error("no disk"); });

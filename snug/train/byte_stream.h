@@ -16,23 +16,37 @@ static_assert(std::endian::native == std::endian::little, "files hold the lowest
 
 class CheckpointOutput {
  public:
+  // Writes into the memory of `bytes`, whose contents go.
+  explicit CheckpointOutput(std::vector<std::byte> bytes = {}) : bytes_(std::move(bytes)) {}
+
   template <typename T>
   void number(T value) {
-    const auto* from = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), from, from + sizeof(T));
+    std::memcpy(extend(sizeof(T)), &value, sizeof(T));
   }
   void bytes(std::span<const std::byte> from) {
-    bytes_.insert(bytes_.end(), from.begin(), from.end());
+    if (!from.empty()) std::memcpy(extend(from.size()), from.data(), from.size());
   }
   // Its length in 2 bytes, then the text.
   void text(std::string_view text) {
     number(static_cast<uint16_t>(text.size()));
     bytes(std::as_bytes(std::span(text)));
   }
-  std::vector<std::byte> take() { return std::move(bytes_); }
+  std::vector<std::byte> take() {
+    bytes_.resize(size_);
+    return std::move(bytes_);
+  }
 
  private:
+  // The next so many bytes. The vector is longer than what is written, so that few calls grow it.
+  std::byte* extend(size_t count) {
+    if (size_ + count > bytes_.size()) bytes_.resize(2 * (size_ + count));
+    std::byte* at = bytes_.data() + size_;
+    size_ += count;
+    return at;
+  }
+
   std::vector<std::byte> bytes_;
+  size_t size_ = 0;
 };
 
 // Throws CorruptFile, which names `where`, where the bytes end too early.

@@ -44,6 +44,7 @@ History FitRun::run(bool ends) {
   History history;
   Progress progress(options_.verbose, options_.epochs, steps_of_epoch(), disk_note(plan_));
   begin(history);
+  guard_->forget_variables();
   Logs logs;
   for (int epoch = epoch_; epoch < options_.epochs && !model_.stop_training; ++epoch) {
     logs.clear();
@@ -66,6 +67,7 @@ History FitRun::run(bool ends) {
     if (validates_after(epoch)) validate_epoch(logs);
     if (checkpoints_) checkpoints_->take_back();
     for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch, logs);
+    if (!callbacks_.empty()) guard_->forget_variables();
     // After the callbacks, as in Keras: the line shows what they added.
     progress.end_epoch(logs);
     history.add(epoch, logs);

@@ -60,26 +60,33 @@ void FitCheckpoints::load(const RunContents& contents) const {
   log_message(LogLevel::info, "Going on from {}", file_->path().string());
 }
 
-void FitCheckpoints::start(RunContents contents, int64_t steps, bool beside) {
+void FitCheckpoints::start(RunContents contents, int64_t steps, int copying_threads) {
   contents_ = std::move(contents);
   file_.reset();
-  store_.expect_room(checkpoint_bytes(sections().all, contents_.variables));
-  if (beside) copy_.reserve(contents_.variables);
+  sections_.all.clear();
+  for (const StatePart& part : contents_.parts) sections_.all.push_back({part.name, {}});
+  fill_sections();
+  store_.expect_room(checkpoint_bytes(sections_.all, contents_.variables));
+  if (copying_threads > 0) {
+    copy_.reserve(contents_.variables, copying_threads);
+    writer_.prepare();
+  }
   last_ = Clock::now();
   last_steps_ = steps;
 }
 
-FitCheckpoints::Sections FitCheckpoints::sections() const {
-  Sections sections;
-  for (const StatePart& part : contents_.parts) {
-    StateWriter writer;
+void FitCheckpoints::fill_sections() {
+  sections_.lent.clear();
+  sections_.files.clear();
+  for (size_t i = 0; i < contents_.parts.size(); ++i) {
+    const StatePart& part = contents_.parts[i];
+    StateWriter writer(std::move(sections_.all[i].bytes));
     part.visit(writer);
-    sections.all.push_back({part.name, writer.take()});
+    sections_.all[i].bytes = writer.take();
     for (const auto& [name, values] : writer.values())
-      sections.lent.push_back({part.name + "/" + name, values});
-    sections.files.insert(sections.files.end(), writer.files().begin(), writer.files().end());
+      sections_.lent.push_back({part.name + "/" + name, values});
+    sections_.files.insert(sections_.files.end(), writer.files().begin(), writer.files().end());
   }
-  return sections;
 }
 
 void FitCheckpoints::after_step(int64_t steps) {
@@ -106,17 +113,16 @@ void FitCheckpoints::save(const Request& request) {
   if (copy_.is_empty()) return save_in_place(request);
   wait();
   const Stopwatch stalled(cost_.stalled_seconds);
-  if (const auto parts = try_sections(request)) {
-    copy_.take();
-    lends_ = !parts->lent.empty();
-    writer_.start([this, request, parts] { write(request, *parts, copy_.variables()); });
-  }
+  if (!prepare(request)) return;
+  copy_.take();
+  lends_ = !sections_.lent.empty();
+  writer_.start([this] { write(copy_.variables()); });
 }
 
 void FitCheckpoints::save_in_place(const Request& request) {
   wait();
   const Stopwatch stalled(cost_.stalled_seconds);
-  if (const auto parts = try_sections(request)) write(request, *parts, contents_.variables);
+  if (prepare(request)) write(contents_.variables);
 }
 
 void FitCheckpoints::wait() {
@@ -124,31 +130,32 @@ void FitCheckpoints::wait() {
   writer_.wait();
 }
 
-std::shared_ptr<const FitCheckpoints::Sections> FitCheckpoints::try_sections(
-    const Request& request) {
+bool FitCheckpoints::prepare(const Request& request) {
   ++cost_.saves;
+  request_ = request;
   // A disk that fails is tried again when the next one is due.
   last_ = Clock::now();
   if (request.step) last_steps_ = *request.step;
   try {
-    return std::make_shared<const Sections>(sections());
+    fill_sections();
+    return true;
   } catch (const FileError& error) {
     // A callback's own file.
     store_.warn(error.what());
-    return nullptr;
+    return false;
   }
 }
 
-void FitCheckpoints::write(const Request& request, const Sections& sections,
-                           std::vector<CheckpointVariable> variables) {
+void FitCheckpoints::write(std::vector<CheckpointVariable> variables) {
   try {
-    for (const std::shared_ptr<File>& file : sections.files) file->sync();
+    for (const std::shared_ptr<File>& file : sections_.files) file->sync();
   } catch (const FileError& error) {
     return store_.warn(error.what());
   }
-  variables.insert(variables.end(), sections.lent.begin(), sections.lent.end());
-  if (request.step) store_.save(*request.step, sections.all, variables);
-  if (request.best) store_.save_best(sections.all, variables);
+  sections_.files.clear();  // Their owners may close them.
+  variables.insert(variables.end(), sections_.lent.begin(), sections_.lent.end());
+  if (request_.step) store_.save(*request_.step, sections_.all, variables);
+  if (request_.best) store_.save_best(sections_.all, variables);
 }
 
 void FitCheckpoints::finish(int64_t steps) {

@@ -48,10 +48,10 @@ class FitCheckpoints {
   // All of it. Throws Error where it is of another model.
   void load(const RunContents& contents) const;
 
-  // Before the first step, of which `steps` are done already. With `beside`, what is due is copied
-  // and written by a thread of its own while training goes on; else it is written from where it
-  // stands while training waits. Throws FileError where the disk has no room.
-  void start(RunContents contents, int64_t steps, bool beside);
+  // Before the first step, of which `steps` are done already. With `copying_threads` what is due is
+  // copied, by so many, and written by a thread of its own while training goes on; with 0 it is
+  // written from where it stands while training waits. Throws FileError where the disk has no room.
+  void start(RunContents contents, int64_t steps, int copying_threads);
 
   // After each step, with the number of steps so far; saves when it is due. What is due by steps
   // waits until the last one is written, what is due by time comes after it. Throws what went wrong
@@ -84,14 +84,14 @@ class FitCheckpoints {
     std::vector<std::shared_ptr<File>> files;
   };
 
-  Sections sections() const;
-  // Null where one of the files that they speak of fails: warned of.
-  std::shared_ptr<const Sections> try_sections(const Request& request);
+  void fill_sections();
+  // What is to be written now, all but the variables. False where one of the files that it speaks
+  // of fails: warned of.
+  bool prepare(const Request& request);
   void save(const Request& request);
   void save_in_place(const Request& request);
   void wait();
-  void write(const Request& request, const Sections& sections,
-             std::vector<CheckpointVariable> variables);
+  void write(std::vector<CheckpointVariable> variables);
 
   CheckpointOptions options_;
   CheckpointStore store_;
@@ -101,8 +101,12 @@ class FitCheckpoints {
   int64_t last_steps_ = 0;
   SavingCost cost_;
   bool lends_ = false;  // The last save read what callbacks keep.
-  // While it is busy, the store and the copy are its own. The last to be made and the first to go.
+  // While the writer is busy, these and the store are its own. Their memory is used again and
+  // again: a save that allocated nothing stalls least.
+  Request request_;
+  Sections sections_;
   StateCopy copy_;
+  // The last to be made and the first to go.
   BesideThread writer_;
 };
 

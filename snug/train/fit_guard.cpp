@@ -64,8 +64,6 @@ FitGuard::FitGuard(const Compiled& compiled, Runner& runner, const GuardOptions&
 }
 
 void FitGuard::begin_epoch(bool resumed) {
-  // Callbacks may have changed the weights between epochs.
-  guard_.forget_variables();
   copy_step_ = -1;
   if (!resumed) divergence_.begin_epoch();
   dead_units_.begin_epoch();

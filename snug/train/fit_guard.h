@@ -21,6 +21,8 @@ class FitGuard {
   // Once the runner is bound.
   FitGuard(const Compiled& compiled, Runner& runner, const GuardOptions& options);
 
+  // Others may have changed the variables: before the first step, and behind callbacks.
+  void forget_variables() { guard_.forget_variables(); }
   // Before the first step of an epoch, or before the rest of a resumed one.
   void begin_epoch(bool resumed);
   // Throws NumericsError where the run has diverged.

@@ -38,13 +38,16 @@ void FitMachine::compare(const FitMachine& saved) const {
     add(fmt::format("{} threads instead of {}", threads, saved.threads));
   if (instruction_set != saved.instruction_set)
     add(fmt::format("{} instead of {}", instruction_set, saved.instruction_set));
+  // A machine can do without what it has, not with what it has not.
+  const bool can_be_capped = saved.instruction_set == "AVX2" && instruction_set == "AVX-512";
   if (differs.empty() && partition != saved.partition)
     add("another cut of the step into parts (another budget)");
   if (differs.empty()) return;
   log_message(LogLevel::warning,
-              "this run goes on with {}: it is not interrupted at any row, but its numbers may "
-              "differ in the last bits from those of a run on one machine",
-              differs);
+              "this run goes on with {}: no row is left out or seen twice, but its numbers may "
+              "differ in the last bits from those of a run on one machine{}",
+              differs,
+              can_be_capped ? "; start it with ONEDNN_MAX_CPU_ISA=AVX2 to keep to AVX2" : "");
 }
 
 std::string partition_of(const Runner& runner) {

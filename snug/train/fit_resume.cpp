@@ -159,7 +159,7 @@ void FitRun::begin(History& history) {
     if (in_epoch_ && !options_.steps_per_epoch && training_->can_wind())
       step_ = (place_.position + batch_size_ - 1) / batch_size_;
   }
-  checkpoints_->start(contents(history), steps_, plan_.save_bytes > 0);
+  checkpoints_->start(contents(history), steps_, plan_.save_bytes > 0 ? machine().threads : 0);
 }
 
 bool FitRun::is_interrupted() {

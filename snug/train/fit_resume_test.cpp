@@ -2,13 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
+#include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/data/generator.h"
 #include "snug/data/source_testing.h"
+#include "snug/testing/resumable_run.h"
+#include "snug/testing/sanitized.h"
 #include "snug/testing/temp_dir.h"
 #include "snug/train/fit.h"
-#include "snug/train/resume_testing.h"
+#include "snug/train/refusal.h"
 
 namespace snug::testing {
 namespace {
@@ -140,6 +145,82 @@ TEST(Resume, AnotherBatchSizeGoesOnAtTheSameRow) {
   read.insert(read.end(), rest.begin(), rest.end());
   std::ranges::sort(read);
   EXPECT_EQ(read, numbers(0, 40));
+}
+
+// A run whose step a budget cuts otherwise.
+struct WideRun {
+  Rows rows = Rows(1200, 40);
+  Sequential model = Sequential({Input({40}), Dense(512, "relu"), BatchNormalization(),
+                                 Dropout(0.3), Dense(256, "relu"), Dense(1)});
+  FitOptions options;
+  std::string partition;
+
+  WideRun(FileSystem& files, int threads, bool tight) {
+    model.compile({.optimizer = Adam(), .loss = "mse", .metrics = {"mae"}});
+    options = {.batch_size = 256,
+               .epochs = 3,
+               .verbose = 0,
+               .threads = threads,
+               .reproducible = true,
+               .seed = 5,
+               .checkpoint = {.directory = "saved", .every_seconds = 0, .files = &files},
+               .resume = true};
+    // The sanitizer's own memory would count.
+    if (tight && !kSanitized) options.memory = least_memory();
+  }
+  int64_t least_memory() {
+    FitOptions little = options;
+    little.memory = 1;
+    little.checkpoint = {};
+    little.resume = false;
+    try {
+      FitRun(model, rows.regression(), little);
+    } catch (const FitRefused& refusal) {
+      return refusal.refusal().least_bytes + 64_KiB;
+    }
+    return 0;
+  }
+  History run() {
+    FitRun fit(model, rows.regression(), options);
+    partition = partition_of(*fit.plan().training);
+    return fit.run();
+  }
+};
+
+TEST(Resume, AReproducibleRunGoesOnWithAnotherBudgetOnOtherThreads) {
+  MemoryFiles whole_files, files;
+  WideRun whole(whole_files, 2, false);
+  const History history = whole.run();
+  const LogText log;
+  std::set<std::string> partitions = {whole.partition};
+  std::optional<WideRun> part;
+  History result;
+  for (const auto& [threads, tight, steps] :
+       {std::tuple(1, false, 3), {3, true, 4}, {2, true, 3}, {1, true, 99}}) {
+    part.emplace(files, threads, tight);
+    int64_t done = 0;
+    part->options.interrupted = [&done, most = steps] { return ++done >= most; };
+    result = part->run();
+    partitions.insert(part->partition);
+  }
+  EXPECT_GE(partitions.size(), kSanitized ? 1 : 2)
+      << "the budgets cut the step alike: they show nothing";
+  EXPECT_EQ(result.history, history.history);
+  EXPECT_EQ(part->model.get_weights(), whole.model.get_weights());
+  EXPECT_EQ(log.messages.find("last bits"), std::string::npos) << log.messages;
+}
+
+TEST(Resume, OnAnotherMachineSaysHowToKeepTheBits) {
+  const auto said = [](const std::string& here, const std::string& there) {
+    const LogText log;
+    FitMachine{.instruction_set = here, .partition = "reproducible"}.compare(
+        {.instruction_set = there, .partition = "reproducible"});
+    return log.messages;
+  };
+  expect_within(said("AVX-512", "AVX2"), "AVX-512 instead of AVX2");
+  expect_within(said("AVX-512", "AVX2"), "ONEDNN_MAX_CPU_ISA=AVX2");
+  EXPECT_EQ(said("AVX2", "AVX-512").find("ONEDNN"), std::string::npos);
+  EXPECT_EQ(said("AVX2", "AVX2"), "");
 }
 
 TEST(Resume, SaysWhatDoesNotFit) {

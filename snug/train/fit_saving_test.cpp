@@ -9,9 +9,9 @@
 #include "snug/base/error.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/faulty_file.h"
+#include "snug/testing/resumable_run.h"
 #include "snug/train/checkpoint_store.h"
 #include "snug/train/fit.h"
-#include "snug/train/resume_testing.h"
 
 namespace snug::testing {
 namespace {

@@ -16,6 +16,9 @@ using StateValues = std::vector<std::pair<std::string, Tensor>>;
 
 class StateWriter final : public StateVisitor {
  public:
+  // Writes into the memory of `bytes`, whose contents go.
+  explicit StateWriter(std::vector<std::byte> bytes = {}) : out_(std::move(bytes)) {}
+
   using StateVisitor::visit;
   void visit(std::string_view name, int64_t& value) override;
   void visit(std::string_view name, double& value) override;

@@ -17,15 +17,19 @@ class StateCopy {
 
   bool is_empty() const { return from_.empty(); }
   // Room for these variables, resident from now on so that take() meets no page for the first time.
-  void reserve(std::vector<CheckpointVariable> variables);
+  // A large state is copied by so many threads.
+  void reserve(std::vector<CheckpointVariable> variables, int threads);
   // As they stand now.
   void take();
   // The same names, with the values that were taken last.
   const std::vector<CheckpointVariable>& variables() const { return copies_; }
 
  private:
+  void take(size_t begin, size_t end);
+
   std::vector<CheckpointVariable> from_, copies_;
   Arena block_;
+  int threads_ = 1;
 };
 
 }  // namespace snug
