@@ -25,7 +25,9 @@ void touch_unwinding() {
 
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
   if (whole_process) touch_unwinding();
-  Budget budget{.before_bytes = resident_bytes() - held_bytes, .whole_process = whole_process};
+  Budget budget{.whole_process = whole_process};
+  if (whole_process) budget.file_pages = FilePages::resident();
+  budget.before_bytes = resident_bytes() - held_bytes;
   if (whole_process) budget.process_bytes = budget.before_bytes;
   budget.reserve_bytes = 4_MiB;  // Of a small step.
   budget.bytes =

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "snug/base/file_pages.h"
 #include "snug/graph/graph.h"
 
 namespace snug {
@@ -16,6 +17,9 @@ struct Budget {
   // before its first step.
   int64_t reserve_bytes = 0;
   bool whole_process = false;
+  // Of code and constants, where the budget is the process's: what is resident before this run,
+  // and what is touched once by any.
+  FilePages file_pages;
 
   // For state, arena and what callbacks keep.
   int64_t for_run() const { return bytes - process_bytes - reserve_bytes; }

@@ -4,19 +4,14 @@
 #include <cmath>
 
 #include "snug/base/error.h"
-#include "snug/base/heap.h"
 #include "snug/base/memory.h"
 #include "snug/base/threads.h"
 #include "snug/train/fit.h"
 #include "snug/train/lint.h"
-#include "snug/train/refusal.h"
 #include "snug/train/state_copy.h"
 
 namespace snug {
 namespace {
-
-// What a first run of the programs may add to their compiled kernels: stacks, pages of code.
-constexpr int64_t kForFirstRun = 1280_KiB;
 
 bool has_weights(const Source& data) {
   return std::ranges::any_of(data.fields(),
@@ -289,93 +284,6 @@ class DescribedRows final : public Source {
 FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
                   const FitOptions& options, const Budget& budget, bool is_trial) {
   return FitPlanner(model, compiled, data, options, is_trial).plan(budget);
-}
-
-int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come) {
-  int64_t total = budget.process_bytes + resident_bytes() - budget.before_bytes +
-                  plan.callback_bytes + plan.save_bytes + still_to_come;
-  if (budget.whole_process) total = std::max(total, peak_resident_bytes() + kForRest);
-  return std::max<int64_t>(total - (plan.total_bytes() - plan.reserve_bytes), 0);
-}
-
-namespace {
-
-// Compiles, and says what that took: what planning has left free is not of it.
-int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
-  Variables state;
-  for (Runner* runner : {plan.training.get(), plan.validation.get()}) {
-    if (runner == nullptr) continue;
-    runner->compile();
-    for (const auto& [variable, value] : runner->step().variables) {
-      if (std::ranges::find(state, variable) == state.end()) state.push_back(variable);
-    }
-  }
-  release_free_heap();
-  const auto missing = static_cast<int64_t>(allocation_bytes(state));
-  return measured_reserve(plan, budget,
-                          missing + plan.arena_bytes + plan.ahead_bytes + kForFirstRun);
-}
-
-}  // namespace
-
-namespace {
-
-// Plans within what the kernels of the plan before have left, until both fit. Throws BudgetError.
-FitSetup compile_within(Model& model, const SourcePtr& data, const FitOptions& options,
-                        Budget& budget, const AloneScope* alone) {
-  constexpr int kTries = 6;
-  constexpr int64_t kMore = 128_KiB;
-  const bool is_trial = alone == nullptr;
-  for (int tried = 1; tried <= kTries; ++tried) {
-    FitSetup setup = plan_fit(model, model.compiled(), data, options, budget, is_trial);
-    if (!is_trial && !alone->was_alone()) return setup;
-    setup.plan.reserve_bytes = compiled_reserve(setup.plan, budget);
-    if (setup.plan.fits_if_saved_in_place()) return setup;
-    // More each time: a plan in smaller parts has other kernels, which may take more again.
-    budget.reserve_bytes = std::max(budget.reserve_bytes + kMore, setup.plan.reserve_bytes);
-  }
-  throw BudgetError("fit: its kernels do not fit the budget");
-}
-
-}  // namespace
-
-FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
-                     const AloneScope& alone) {
-  try {
-    return compile_within(model, data, options, budget, &alone);
-  } catch (const BudgetError&) {
-    if (budget.reserve_bytes == 0) measure_kernels(model, data, options, budget);
-    throw FitRefused(explain_refusal(model, data, options, budget));
-  }
-}
-
-bool would_compile(Model& model, const SourcePtr& data, const FitOptions& options, Budget budget) {
-  budget.reserve_bytes = 0;
-  release_free_heap();
-  if (budget.whole_process) forget_peak();
-  try {
-    compile_within(model, data, options, budget, nullptr);
-    return true;
-  } catch (const BudgetError&) {
-    return false;
-  }
-}
-
-void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
-                     Budget& budget) {
-  FitPlan plan = plan_fit(model, model.compiled(), data, options, without_limit(budget)).plan;
-  budget.reserve_bytes = compiled_reserve(plan, budget);
-}
-
-Budget fit_budget(const Model& model, const SourcePtr& data, const FitOptions& options) {
-  Variables state = model.weights();
-  const Variables& slots = model.compiled().slots();
-  state.insert(state.end(), slots.begin(), slots.end());
-  size_t held = state_bytes(state) - allocation_bytes(state) + data->buffer_bytes();
-  if (options.validation_data) held += options.validation_data->buffer_bytes();
-  Budget budget = make_budget(options.memory, options.whole_process, static_cast<int64_t>(held));
-  budget.reserve_bytes = 0;  // Not known yet.
-  return budget;
 }
 
 SourcePtr described_rows(const Network& network, const std::vector<Shape>& target_rows,

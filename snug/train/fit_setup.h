@@ -43,6 +43,11 @@ bool would_compile(Model& model, const SourcePtr& data, const FitOptions& option
 // Puts what the kernels of such a fit take, when it runs at its fastest, into the budget.
 void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
                      Budget& budget);
+// Compiles the kernels of a plan and puts what they take into it.
+void measure_kernels(FitPlan& plan, const Budget& budget);
+
+// What other tries took is given back, and their peak is not counted: as in a process that begins.
+void forget_tries(const Budget& budget);
 
 // What is resident and still to come, less what the plan has names for.
 int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come);

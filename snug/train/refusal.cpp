@@ -10,35 +10,47 @@
 namespace snug {
 namespace {
 
-// As it can be typed: no space between number and unit.
+// As it can be typed: no space between number and unit, and not more than half a thousandth above.
 std::string typed_bytes(int64_t bytes) {
-  std::string text = bytes_text(bytes, Rounding::up);
-  std::erase(text, ' ');
-  return text;
+  if (bytes >= 1024_MiB) return fmt::format("{}MiB", (bytes + 1_MiB - 1) / 1_MiB);
+  const int64_t hundredths = (bytes * 100 + 1_MiB - 1) / 1_MiB;
+  return fmt::format("{}.{:02}MiB", hundredths / 100, hundredths % 100);
 }
 
 // Tries changes of one fit.
 class Trials {
  public:
   Trials(Model& model, const SourcePtr& data, const FitOptions& options, const Budget& budget)
-      : model_(model), data_(data), options_(options), budget_(budget) {}
-
-  FitPlan fastest() {
-    FitPlan plan =
-        plan_fit(model_, model_.compiled(), data_, options_, without_limit(budget_)).plan;
-    plan.save_bytes = 0;  // It can do without.
-    return plan;
+      : model_(model), data_(data), options_(options), budget_(budget) {
+    if (budget.whole_process) touched_ = FilePages::resident();
+    forget_tries(budget);
   }
 
-  // The planner knows what a step lacks: each try adds what the one before has missed. `enough`
-  // works.
-  int64_t least_budget(int64_t enough) {
+  // What it takes without a limit.
+  Refusal fastest() {
+    FitPlan plan =
+        plan_fit(model_, model_.compiled(), data_, options_, without_limit(budget_)).plan;
+    measure_kernels(plan, budget_);
+    plan.save_bytes = 0;  // It can do without.
+    return {.budget_bytes = budget_.bytes,
+            .batch_size = plan.batch_size,
+            .fastest_bytes = plan.needed_bytes(),
+            .largest_part = plan.largest_part()};
+  }
+
+  // What the smallest plan takes with its kernels. The planner knows what a step lacks: each try
+  // adds what the one before has missed. `enough` is known to be.
+  int64_t least_planned(int64_t enough) {
     Budget tried = budget_;
     while (tried.bytes < enough) {
       try {
-        const FitPlan plan =
+        FitPlan plan =
             plan_fit(model_, model_.compiled(), data_, options_, tried, /*is_trial=*/true).plan;
-        if (plan.fits()) return tried.bytes;
+        if (plan.fits()) {
+          measure_kernels(plan, tried);
+          plan.save_bytes = 0;
+          return plan.needed_bytes();
+        }
         tried.bytes = plan.needed_bytes();
       } catch (const StepBudgetError& error) {
         tried.bytes += std::max<int64_t>(1, error.missing_bytes());
@@ -47,16 +59,23 @@ class Trials {
     return enough;
   }
 
-  // The planner's word holds for what is planned. Compiled kernels, and planning itself, take what
-  // they take: so budgets are tried, from the planner's on, until one works and hundredths less
-  // do not.
+  // By now all was planned and compiled once more since the pages of code were given back. Those
+  // that did not return are touched by the first of all runs: a process that begins has them, too.
+  void learn_first_pages() {
+    if (!budget_.whole_process) return;
+    const FilePages first = touched_.minus(FilePages::resident());
+    budget_.file_pages = budget_.file_pages.plus(first);
+  }
+
+  // Planning itself takes what it takes, and other plans have other kernels: so budgets are tried,
+  // from that of the smallest plan on, until one works and a little less does not.
   int64_t least_that_works(int64_t planned) {
-    int64_t works = 0, fails = budget_.bytes, more = planned / 64;
+    int64_t works = 0, fails = budget_.bytes, more = planned / 256;
     for (int64_t tried = planned; works == 0 || can_be_lower(works, fails);) {
       const bool is_enough = would_work(tried);
       (is_enough ? works : fails) = tried;
       if (is_over()) break;
-      if (works > 0) tried = std::max((works + fails) / 2, works - works / 32);
+      if (works > 0) tried = std::max((works + fails) / 2, works - works / 128);
       if (works == 0) tried += std::exchange(more, 2 * more);
     }
     // Out of time before one has worked: with what was still missing, and as much again.
@@ -88,7 +107,7 @@ class Trials {
   bool is_over() const {
     return std::chrono::steady_clock::now() - start_ > std::chrono::seconds(4);
   }
-  static bool can_be_lower(int64_t works, int64_t fails) { return works - fails > works / 160; }
+  static bool can_be_lower(int64_t works, int64_t fails) { return works - fails > works / 256; }
   bool would_work(int64_t bytes) {
     Budget budget = budget_;
     budget.bytes = bytes;
@@ -103,6 +122,7 @@ class Trials {
   SourcePtr data_;
   const FitOptions& options_;
   Budget budget_;
+  FilePages touched_;  // Before any of it was tried.
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -122,18 +142,15 @@ std::string Refusal::text(const RefusalWords& words) const {
 Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& options,
                         const Budget& budget) {
   Trials trials(model, data, options, budget);
-  const FitPlan fastest = trials.fastest();
-  Refusal refusal{.budget_bytes = budget.bytes,
-                  .batch_size = fastest.batch_size,
-                  .fastest_bytes = fastest.needed_bytes(),
-                  .largest_part = fastest.largest_part(),
-                  .least_bytes = trials.least_budget(fastest.needed_bytes())};
+  Refusal refusal = trials.fastest();
+  refusal.least_bytes = trials.least_planned(refusal.fastest_bytes);
+  trials.learn_first_pages();
   refusal.least_bytes = trials.least_that_works(refusal.least_bytes);
-  // How much of the code is resident differs by as much from run to run: the system maps pages
+  // How much of the libraries is resident differs by as much from run to run: the system maps pages
   // around those that are touched, and where it begins depends on the addresses of this run.
-  constexpr int64_t kOfChance = 448_KiB;
+  constexpr int64_t kOfChance = 112_KiB;
   if (budget.whole_process) refusal.least_bytes += kOfChance;
-  refusal.smaller_batch = trials.smaller_batch(fastest.batch_size);
+  refusal.smaller_batch = trials.smaller_batch(refusal.batch_size);
   refusal.fits_with_sgd = trials.fits_with_sgd();
   return refusal;
 }

@@ -1,0 +1,155 @@
+// A planned fit with its kernels compiled: what they took is measured, and planned with.
+
+#include <algorithm>
+
+#include "snug/base/error.h"
+#include "snug/base/heap.h"
+#include "snug/base/memory.h"
+#include "snug/train/fit_setup.h"
+#include "snug/train/refusal.h"
+
+namespace snug {
+namespace {
+
+// What a first run of the programs may add to their compiled kernels (stacks, pages of code), and
+// kForRest: as much as any run did. So what fits here fits when it is measured after the first run,
+// and the least budget is the same for every process.
+constexpr int64_t kForFirstRun = 2_MiB;
+
+int64_t held_bytes(const Model& model, const Source& data, const FitOptions& options) {
+  Variables state = model.weights();
+  const Variables& slots = model.compiled().slots();
+  state.insert(state.end(), slots.begin(), slots.end());
+  size_t held = state_bytes(state) - allocation_bytes(state) + data.buffer_bytes();
+  if (options.validation_data) held += options.validation_data->buffer_bytes();
+  return static_cast<int64_t>(held);
+}
+
+// Compiles, and says what that took: what planning has left free is not of it.
+int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
+  Variables state;
+  for (Runner* runner : {plan.training.get(), plan.validation.get()}) {
+    if (runner == nullptr) continue;
+    runner->compile();
+    for (const auto& [variable, value] : runner->step().variables) {
+      if (std::ranges::find(state, variable) == state.end()) state.push_back(variable);
+    }
+  }
+  release_free_heap();
+  const auto missing = static_cast<int64_t>(allocation_bytes(state));
+  return measured_reserve(plan, budget,
+                          missing + plan.arena_bytes + plan.ahead_bytes + kForFirstRun);
+}
+
+// Plans within what the kernels of the plan before have left, until both fit.
+class Compilation {
+ public:
+  Compilation(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
+              const AloneScope* alone)
+      : model_(model), data_(data), options_(options), budget_(budget), alone_(alone) {}
+
+  // Throws BudgetError.
+  FitSetup run() {
+    constexpr int kTries = 6;
+    constexpr int64_t kMore = 128_KiB;
+    for (int tried = 1; tried <= kTries; ++tried) {
+      FitSetup setup = plan();
+      if (alone_ != nullptr && !alone_->was_alone()) return setup;
+      setup.plan.reserve_bytes = compiled_reserve(setup.plan, budget_);
+      if (setup.plan.fits_if_saved_in_place()) return setup;
+      if (is_least_) break;
+      // More each time: a plan in smaller parts has other kernels, which may take more again.
+      budget_.reserve_bytes = std::max(budget_.reserve_bytes + kMore, setup.plan.reserve_bytes);
+    }
+    throw BudgetError("fit: its kernels do not fit the budget");
+  }
+
+ private:
+  FitSetup plan() {
+    constexpr int kMost = 4;
+    for (int tried = 1;; ++tried) {
+      try {
+        return plan_once();
+      } catch (const StepBudgetError& error) {
+        // Once for whole and last batches of training and validation.
+        if (budget_.reserve_bytes == 0 || tried > kMost) throw;
+        // The kernels that were measured belong to a larger plan. Those of the smallest one may
+        // take less: it is compiled as if they did.
+        is_least_ = true;
+        budget_.reserve_bytes = std::max<int64_t>(1, budget_.reserve_bytes - error.missing_bytes());
+      }
+    }
+  }
+
+  FitSetup plan_once() {
+    return plan_fit(model_, model_.compiled(), data_, options_, budget_,
+                    /*is_trial=*/alone_ == nullptr);
+  }
+
+  Model& model_;
+  const SourcePtr& data_;
+  const FitOptions& options_;
+  Budget& budget_;
+  const AloneScope* alone_;  // None: it is a trial.
+  bool is_least_ = false;
+};
+
+}  // namespace
+
+Budget fit_budget(const Model& model, const SourcePtr& data, const FitOptions& options) {
+  Budget budget =
+      make_budget(options.memory, options.whole_process, held_bytes(model, *data, options));
+  budget.reserve_bytes = 0;  // Not known yet.
+  return budget;
+}
+
+int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come) {
+  // A try before this one may have given back what the process had from its start.
+  const int64_t given_back =
+      budget.whole_process ? budget.file_pages.minus(FilePages::resident()).bytes() : 0;
+  int64_t total = budget.process_bytes + resident_bytes() + given_back - budget.before_bytes +
+                  plan.callback_bytes + plan.save_bytes + still_to_come;
+  if (budget.whole_process) total = std::max(total, peak_resident_bytes() + given_back + kForRest);
+  return std::max<int64_t>(total - (plan.total_bytes() - plan.reserve_bytes), 0);
+}
+
+FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
+                     const AloneScope& alone) {
+  try {
+    return Compilation(model, data, options, budget, &alone).run();
+  } catch (const BudgetError&) {
+    if (budget.reserve_bytes == 0) measure_kernels(model, data, options, budget);
+  }
+  // Outside of the handler: what was thrown is given back before anything is measured.
+  throw FitRefused(explain_refusal(model, data, options, budget));
+}
+
+bool would_compile(Model& model, const SourcePtr& data, const FitOptions& options, Budget budget) {
+  budget.reserve_bytes = 0;
+  forget_tries(budget);
+  try {
+    Compilation(model, data, options, budget, nullptr).run();
+    return true;
+  } catch (const BudgetError&) {
+    return false;
+  }
+}
+
+void forget_tries(const Budget& budget) {
+  release_free_heap();
+  if (!budget.whole_process) return;
+  FilePages::resident().give_back();
+  forget_peak();
+}
+
+void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
+                     Budget& budget) {
+  FitPlan plan = plan_fit(model, model.compiled(), data, options, without_limit(budget)).plan;
+  budget.reserve_bytes = compiled_reserve(plan, budget);
+}
+
+void measure_kernels(FitPlan& plan, const Budget& budget) {
+  plan.reserve_bytes = compiled_reserve(plan, budget);
+}
+
+}  // namespace snug
