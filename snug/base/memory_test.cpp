@@ -199,7 +199,6 @@ TEST(Memory, TheRealMachineAnswers) {
   for (const MemoryLimit& limit : memory.limits) EXPECT_GE(limit.free_bytes(), memory.bytes());
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Memory, ARealRlimitBinds) {
   if (testing::kSanitized) GTEST_SKIP() << "the sanitizer's own memory counts";
   rlimit before{};
@@ -214,7 +213,6 @@ TEST(Memory, ARealRlimitBinds) {
   EXPECT_EQ(found->limit_bytes, 64_GiB);
   EXPECT_GT(found->used_bytes, 0);
 }
-#endif
 
 TEST(Memory, ResidentBytesFollowTouchedPages) {
   const int64_t before = resident_bytes();

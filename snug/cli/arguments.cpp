@@ -49,9 +49,10 @@ Examples:
   snug fit run.yaml fit.checkpoint.every_seconds=10
                                          save more often (60 s if not given)
 
-Writes runs/NAME/N/: run.yaml as it ran, summary.json, history.csv, report.txt, checkpoints/, and
-the models best.keras and last.keras, which Keras loads. A run that is killed goes on with the same
-bits; Ctrl-C and SIGTERM save first.)";
+Writes runs/NAME/N/: run.yaml as it ran, summary.json, history.csv, report.txt (the plan),
+report.html (the memory of a step, drawn), checkpoints/, and the models best.keras and last.keras,
+which Keras loads. A run that is killed goes on with the same bits; Ctrl-C and SIGTERM save
+first.)";
 constexpr const char* kCheckpointExamples = R"(
 Examples:
   snug checkpoint show runs/mnist/1/checkpoints/0000000469.ckpt

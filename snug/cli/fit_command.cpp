@@ -15,6 +15,7 @@
 #include "snug/cli/run_watch.h"
 #include "snug/cli/session.h"
 #include "snug/cli/versions.h"
+#include "snug/plan/memory_map.h"
 #include "snug/train/progress.h"
 #include "snug/train/tensor_board.h"
 
@@ -57,9 +58,24 @@ RunDirectory directory_of(const Arguments& arguments, const Session& session) {
                           : RunDirectory(arguments.runs, session.run.name);
 }
 
-void write_results(const RunDirectory& directory, const RunWatch& watch, const Json& summary) {
+// The memory map of the step, in the memory that the step had: the page stays within the budget.
+// One that would not (thousands of values in a few kilobytes) is left to `snug plan --html`.
+void write_report(const Session& session, FitRun& fit, const RunDirectory& directory) {
+  // Of the page while it is made, and what every plan leaves for the end of a run.
+  constexpr int64_t kOfAStep = 1000, kSpare = int64_t{128} << 10;
+  const Program& program = *fit.plan().training->programs().at(0);
+  if (kOfAStep * std::ssize(program.plan().steps) > fit.plan().arena_bytes + kSpare) return;
+  fit.free_arena();
+  const std::string title =
+      fmt::format("{}, batches of {} rows", session.run.name, fit.plan().batch_size);
+  directory.write("report.html", memory_map_html(program.problem(), program.plan(), title));
+}
+
+void write_results(const Session& session, FitRun& fit, const RunDirectory& directory,
+                   const RunWatch& watch, const Json& summary) {
   directory.write("history.csv", history_csv(watch.epochs()));
   directory.write("summary.json", summary.dump(2) + "\n");
+  write_report(session, fit, directory);
 }
 
 // Rows in quarantine were written down before the run had a directory.
@@ -83,7 +99,7 @@ void print_end(const Arguments& arguments, const RunDirectory& directory, const 
              bytes("budget_bytes"), bytes("planned_bytes"));
   fmt::print(
       "Kept:   {}/ with best.keras, last.keras, run.yaml, summary.json, history.csv, report.txt, "
-      "events (for TensorBoard), checkpoints\n",
+      "report.html (the memory of a step), events (for TensorBoard), checkpoints\n",
       directory.path().string());
   if (summary["exit"] != 0) {
     fmt::print("Next:   go on where it stopped:             snug fit {} --resume\n",
@@ -106,7 +122,7 @@ void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
     Json summary = summary_of(session, fit.plan(), watch, error.exit_code());
     summary["error"] = error.what();
     try {
-      write_results(directory, watch, summary);
+      write_results(session, fit, directory, watch, summary);
     } catch (const FileError&) {
       // What went wrong first is what the user must hear.
     }
@@ -130,7 +146,8 @@ int fit_command(const Arguments& arguments) {
   session.fit.callbacks.push_back(watch);
   const auto models = std::make_shared<RunModels>();
   session.fit.callbacks.push_back(models);
-  const auto events = std::make_shared<TensorBoardCallback>("", TensorBoardOptions(), real_files());
+  const auto events = std::make_shared<TensorBoardCallback>(
+      "", TensorBoardOptions{.left_out_rows = session.left_out}, real_files());
   session.fit.callbacks.push_back(events);
   session.fit.interrupted = [] { return caught_signal() != 0; };
   const CheckpointOptions saving = session.fit.checkpoint;
@@ -164,7 +181,7 @@ int fit_command(const Arguments& arguments) {
   catch_signals();
   run_to_end(arguments, session, *fit, directory, *watch);
   Json summary = summary_of(session, plan, *watch, exit_code_of_signal());
-  write_results(directory, *watch, summary);
+  write_results(session, *fit, directory, *watch, summary);
   summary["directory"] = directory.path().string();
   if (arguments.json) {
     fmt::print("{}\n", summary.dump());

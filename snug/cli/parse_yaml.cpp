@@ -1,10 +1,12 @@
 // Between yaml-cpp's nodes and ours. yaml-cpp takes the first of two equal keys without a word, so
 // maps are looked through here.
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "snug/cli/yaml_value.h"
 
@@ -116,6 +118,31 @@ void emit(YAML::Emitter& out, const YamlValue& value) {
   }
 }
 
+// A document in which nobody looks for anything.
+class PassedOver final : public YAML::EventHandler {
+ public:
+  using Mark = YAML::Mark;
+  using Style = YAML::EmitterStyle::value;
+  void OnDocumentStart(const Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark&, YAML::anchor_t) override {}
+  void OnAlias(const Mark&, YAML::anchor_t) override {}
+  void OnScalar(const Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const Mark&, const std::string&, YAML::anchor_t, Style) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark&, const std::string&, YAML::anchor_t, Style) override {}
+  void OnMapEnd() override {}
+};
+
+// Not by LoadAll: a stray comma makes it read empty documents without end.
+bool is_one_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  PassedOver document;
+  parser.HandleNextDocument(document);
+  return !parser.HandleNextDocument(document);
+}
+
 // The value that a part of a path names; made where it is missing.
 YamlValue& step_into(YamlValue& value, const std::string& key, const std::string& place) {
   if (!value.is_list()) {
@@ -135,18 +162,20 @@ YamlValue& step_into(YamlValue& value, const std::string& key, const std::string
 }  // namespace
 
 YamlValue parse_yaml(std::string_view text, const std::string& file) {
-  std::vector<YAML::Node> documents;
+  YAML::Node root;
+  bool is_one = true;
   try {
-    documents = YAML::LoadAll(std::string(text));
+    is_one = is_one_document(std::string(text));
+    if (is_one) root = YAML::Load(std::string(text));
   } catch (const YAML::Exception& error) {
     throw PlacedError(fmt::format("{}:{}", file, error.mark.line + 1),
                       "this is no YAML: " + error.msg);
   }
-  if (documents.size() > 1) {
-    throw PlacedError(file, fmt::format("it holds {} documents (--- begins one); a run file is one",
-                                        documents.size()));
+  if (!is_one) {
+    throw PlacedError(file,
+                      "it holds several documents (--- begins one), or a sign such as , or ] where "
+                      "none can be; a run file is one");
   }
-  const YAML::Node root = documents.empty() ? YAML::Node() : documents[0];
   YamlValue value = Converter(file, /*has_lines=*/true).convert(root, "");
   if (value.is_null()) value.where = file;
   return value;

@@ -80,7 +80,7 @@ class Reader {
         Bytes names = heap_at(heap);
         add_entries(group, tree, names, path, depth, 0);
       } else if (message.type == 0x0c && !message.shared) {
-        add_attribute(group, std::move(message.body));
+        add_attribute_if_read(group, std::move(message.body));
       } else if (message.type == 0x02) {
         hdf5_dense_links(input_, std::move(message.body),
                          [&](Bytes link) { add_link(group, std::move(link), path, depth); });
@@ -176,6 +176,15 @@ class Reader {
   }
 
   static size_t padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+  // As with those of types that are not read, nobody may want it.
+  void add_attribute_if_read(Hdf5Group& group, Bytes message) {
+    try {
+      add_attribute(group, std::move(message));
+    } catch (const Hdf5NotRead&) {
+      return;
+    }
+  }
 
   void add_attribute(Hdf5Group& group, Bytes message) {
     const auto version = message.number<uint8_t>();

@@ -17,6 +17,7 @@ namespace {
 std::string unseen_problem(const Column& column, std::string_view cell) {
   if (!is_utf8(cell)) return "text in UTF-8 was expected";
   const std::vector<std::string_view> words(column.vocabulary.begin(), column.vocabulary.end());
+  if (words.empty()) return "the rows before it have no category in this column";
   return fmt::format("one of the {} categories of the training data was expected, such as {}",
                      words.size(), in_quotes(nearest_word(cell, words)));
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "snug/base/error.h"
 #include "snug/testing/memory_files.h"
 #include "snug/testing/npz.h"
 
@@ -122,6 +123,32 @@ TEST(Hdf5, TextsOfAnyLengthComeBack) {
   EXPECT_FALSE(written.root.attributes.contains("nothing"));
   EXPECT_EQ(written.root.find_group("a/b")->text("name"), "inner");
   EXPECT_EQ(written.root.find_group("a")->attributes.at("layer_names"), many);
+}
+
+// Whatever one byte is, the file is read or refused by an Error.
+TEST(Hdf5, AnyByteMayBeWrong) {
+  const std::vector<float> floats = {1, 2};
+  Hdf5Tree tree;
+  tree.texts = {{"backend", "tensorflow"}};
+  tree.lists = {{"names", {"one", "two"}}};
+  tree.at("a").texts = {{"name", "inner"}};
+  tree.at("a").arrays["f"] = {{DType::float32, {2}}, floats.data()};
+  Written written(tree);
+  const std::string bytes = read_text(written.files, "t.h5");
+  int refused = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    for (const char value : {'\0', '\x01', '\x7f', '\xff'}) {
+      std::string broken = bytes;
+      broken[i] = value;
+      written.files.open("broken.h5", OpenMode::write)->append(std::as_bytes(std::span(broken)));
+      try {
+        read_weights(*written.files.open("broken.h5", OpenMode::read), "broken.h5");
+      } catch (const Error&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 100);
 }
 
 TEST(Hdf5, PathsAreFoundOrNot) {

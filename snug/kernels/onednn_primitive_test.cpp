@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <atomic>
 #include <vector>
@@ -20,8 +19,15 @@ void raise(std::atomic<int>& peak, int to) {
 }  // namespace
 
 // Stands before OpenMP's own function, which every thread of a oneDNN region calls, so that a test
-// sees how large the teams are. A region inside another one counts as a team of both.
-extern "C" int omp_get_thread_num() noexcept {
+// sees how large the teams are. A region inside another one counts as a team of both. Declared here
+// and not by omp.h, because GCC's and clang's differ in noexcept.
+extern "C" {
+int omp_get_num_threads();
+int omp_get_level();
+int omp_get_max_threads();
+int omp_get_thread_num();
+}
+int omp_get_thread_num() {
   static const auto next = reinterpret_cast<int (*)()>(dlsym(RTLD_NEXT, "omp_get_thread_num"));
   raise(widest_team, omp_get_num_threads() * (omp_get_level() > 1 ? 2 : 1));
   return next();

@@ -47,7 +47,7 @@ TEST(Matmul, RowsTimesWeights) {
                       return ops::matmul(in[0], in[1], {.transpose_b = transpose_b, .bias = in[2]});
                     },
                 .reference =
-                    [&](const auto& in) {
+                    [&, n = n, k = k](const auto& in) {
                       return product(in, {1, 5, n, k, false, transpose_b, true});
                     },
                 .result = {kRows, n}});

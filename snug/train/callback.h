@@ -14,12 +14,19 @@ namespace snug {
 
 class Model;
 
+// What the guard saw at the step that ended last.
+struct StepFacts {
+  std::optional<double> gradient_norm;  // Absent where the guard is off.
+  int64_t skipped_rows = 0;             // Its rows, where it was left out.
+};
+
 struct RunParameters {
   int epochs = 1;
   std::optional<int64_t> steps;  // Of an epoch, where it is known.
   int verbose = 1;
   bool validates = false;  // Some epochs have val_ logs.
   bool resumed = false;    // state() will be read once training has begun.
+  const StepFacts* last_step = nullptr;  // While it trains.
 };
 
 class Callback {

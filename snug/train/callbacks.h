@@ -90,13 +90,14 @@ CallbackPtr ModelCheckpoint(const std::string& filepath, const ModelCheckpointOp
                             FileSystem& files = real_files());
 
 // Writes event files for TensorBoard: Keras's scalars (epoch_loss, evaluation_loss_vs_iterations,
-// ...) to log_dir/train and log_dir/validation, and beside them the time of a step and the resident
-// memory.
+// ...) to log_dir/train and log_dir/validation, and beside them the time of a step, the resident
+// memory, the mean norm of the gradient and the rows that an epoch was not trained on.
 struct TensorBoardOptions {
   int64_t histogram_freq = 0;  // Every so many epochs a histogram of each weight; 0: none.
   bool write_graph = true;     // The model, for the graph page.
   bool write_steps_per_second = false;
   std::optional<int64_t> update_freq;  // Every so many batches batch_loss, ...; absent: none.
+  int64_t left_out_rows = 0;           // Bad rows that the data was rid of before it is trained on.
 };
 CallbackPtr TensorBoard(const std::string& log_dir = "logs", const TensorBoardOptions& options = {},
                         FileSystem& files = real_files());

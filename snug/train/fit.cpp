@@ -100,10 +100,13 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
     const std::optional<Stager::Batch> batch = training_->next(*plan_.training);
     if (!batch) break;
     for (const CallbackPtr& callback : callbacks_) callback->on_train_batch_begin(done);
-    if (guard_->run(*batch, *training_, epoch, done) == FitGuard::Outcome::rolled_back) {
+    const FitGuard::Outcome outcome = guard_->run(*batch, *training_, epoch, done);
+    if (outcome == FitGuard::Outcome::rolled_back) {
       done = guard_->rollback_step() - 1;
       continue;
     }
+    last_step_ = {.gradient_norm = guard_->gradient_norm(),
+                  .skipped_rows = outcome == FitGuard::Outcome::skipped ? batch->rows : 0};
     const bool shows = progress.is_due();
     Logs now;
     if (shows || batch_logs) now = phase.logs();

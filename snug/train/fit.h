@@ -27,6 +27,8 @@ class FitRun {
   const FitPlan& plan() const { return plan_; }
   // Where a run that starts anew saves its checkpoints; before run().
   void set_checkpoint(const CheckpointOptions& options) { options_.checkpoint = options; }
+  // Gives the step's memory back after run(), which cannot be called again; the plan stays.
+  void free_arena() { arena_ = Arena(); }
   // A text about the run that its checkpoints carry: the run file; before run().
   void set_description(std::string text) { description_ = std::move(text); }
   SavingCost saving_cost() const { return checkpoints_ ? checkpoints_->cost() : SavingCost(); }
@@ -70,6 +72,7 @@ class FitRun {
   Arena arena_;
   std::optional<SpillFile> spill_;  // After the arena, which its transfers move.
   std::optional<FitGuard> guard_;
+  StepFacts last_step_;
   std::vector<CallbackPtr> callbacks_;
   uint64_t pass_ = 0;
   bool in_pass_ = false;

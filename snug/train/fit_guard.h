@@ -34,6 +34,11 @@ class FitGuard {
   // by policy.
   Outcome run(const Stager::Batch& batch, Stager& stager, int epoch, int64_t step);
   int64_t rollback_step() const { return copy_step_; }
+  // Of the step that ran last; absent where nothing is looked at.
+  std::optional<double> gradient_norm() const {
+    if (options_.policy == GuardOptions::Policy::off) return std::nullopt;
+    return guard_.gradient_norm();
+  }
 
   void state(StateVisitor& visitor);
 

@@ -138,7 +138,8 @@ void FitRun::begin(History& history) {
                              .steps = steps_of_epoch(),
                              .verbose = options_.verbose,
                              .validates = validation_.has_value(),
-                             .resumed = resumes};
+                             .resumed = resumes,
+                             .last_step = &last_step_};
   for (const CallbackPtr& callback : callbacks_) {
     callback->set_model(model_);
     callback->set_params(params);

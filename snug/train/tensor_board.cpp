@@ -51,14 +51,24 @@ void TensorBoardCallback::on_train_begin() {
 
 void TensorBoardCallback::on_epoch_begin(int) {
   start_ = Clock::now();
-  epoch_batches_ = 0;
+  epoch_batches_ = gradients_ = skipped_rows_ = 0;
+  gradient_norms_ = 0;
 }
 
 void TensorBoardCallback::on_train_batch_end(int64_t, const Logs& logs) {
   ++batches_;
   ++epoch_batches_;
+  const StepFacts& step = *params().last_step;
+  skipped_rows_ += step.skipped_rows;
+  // That of a step that was skipped is no number to draw.
+  const bool has_norm = step.gradient_norm && step.skipped_rows == 0;
+  if (has_norm) {
+    gradient_norms_ += *step.gradient_norm;
+    ++gradients_;
+  }
   if (!options_.update_freq || batches_ % *options_.update_freq != 0) return;
   for (const auto& [name, value] : logs) add(train_, batches_, "batch_" + name, value);
+  if (has_norm) add(train_, batches_, "batch_gradient_norm", *step.gradient_norm);
   train_.write();
 }
 
@@ -85,6 +95,9 @@ void TensorBoardCallback::state(StateVisitor& visitor) {
   validation_.state("validation", visitor);
   visitor.visit("batches", batches_);
   visitor.visit("epoch_batches", epoch_batches_);
+  visitor.visit("gradient_norms", gradient_norms_);
+  visitor.visit("gradients", gradients_);
+  visitor.visit("skipped_rows", skipped_rows_);
 }
 
 void TensorBoardCallback::add_validation(int epoch, const std::string& name, double value) {
@@ -104,6 +117,14 @@ void TensorBoardCallback::add_run(int epoch) {
       add(train_, epoch, "epoch_steps_per_second", steps / seconds);
   }
   add(train_, epoch, "epoch_resident_bytes", static_cast<double>(resident_bytes()));
+  add_guard(epoch);
+}
+
+void TensorBoardCallback::add_guard(int epoch) {
+  if (gradients_ > 0)
+    add(train_, epoch, "epoch_gradient_norm", gradient_norms_ / static_cast<double>(gradients_));
+  add(train_, epoch, "epoch_skipped_rows",
+      static_cast<double>(options_.left_out_rows + skipped_rows_));
 }
 
 void TensorBoardCallback::add_weights(int epoch) {

@@ -34,6 +34,7 @@ class TensorBoardCallback final : public CallbackDefinition {
 
   void add_validation(int epoch, const std::string& name, double value);
   void add_run(int epoch);
+  void add_guard(int epoch);
   void add_weights(int epoch);
 
   std::string log_dir_;
@@ -41,6 +42,9 @@ class TensorBoardCallback final : public CallbackDefinition {
   FileSystem& files_;
   RunLog train_{"TensorBoard", files_}, validation_{"TensorBoard", files_};
   int64_t batches_ = 0, epoch_batches_ = 0;
+  // Of the epoch's steps that were not skipped.
+  double gradient_norms_ = 0;
+  int64_t gradients_ = 0, skipped_rows_ = 0;
   Clock::time_point start_ = Clock::now();
 };
 

@@ -1,6 +1,7 @@
 // The events of a fit, read back record by record.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "snug/base/error.h"
@@ -10,6 +11,7 @@
 #include "snug/testing/memory_files.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/model.h"
+#include "snug/train/poison_testing.h"
 
 namespace snug::testing {
 namespace {
@@ -124,11 +126,59 @@ TEST(TensorBoard, WritesTheScalarsOfEveryEpoch) {
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     EXPECT_EQ(tags(written, epoch),
               (std::vector<std::string>{"epoch_loss", "epoch_mae", "epoch_learning_rate",
-                                        "epoch_step_seconds", "epoch_resident_bytes"}));
+                                        "epoch_step_seconds", "epoch_resident_bytes",
+                                        "epoch_gradient_norm", "epoch_skipped_rows"}));
   }
   EXPECT_FLOAT_EQ(written[0].value, static_cast<float>(fit.history.history.at("loss")[0]));
   EXPECT_FLOAT_EQ(written[2].value, 0.01f);
   EXPECT_GT(written[4].value, 1e6f);
+}
+
+// One weight, full batches: by hand. The loss is (w x - y)^2 over the rows, w = 0 at first.
+TEST(TensorBoard, WritesTheNormOfTheGradient) {
+  std::vector<float> x = {1, 2}, y = {3, 4};
+  const SourcePtr data = data::arrays(
+      {.x = {snug::Array(x.data(), Shape{2, 1})}, .y = {snug::Array(y.data(), Shape{2, 1})}});
+  Sequential model(
+      {Input({1}), Dense(1, {.use_bias = false, .kernel_initializer = zeros()})});
+  model.compile({.optimizer = SGD({.learning_rate = 0.1f}), .loss = "mse"});
+  MemoryFiles files;
+  model.fit(data, {.batch_size = 2,
+                   .epochs = 2,
+                   .callbacks = {TensorBoard("logs", {.update_freq = 1}, files)},
+                   .verbose = 0});
+  std::vector<float> epochs, batches;
+  for (const Scalar& scalar : scalars(files, "logs/train")) {
+    if (scalar.tag == "epoch_gradient_norm") epochs.push_back(scalar.value);
+    if (scalar.tag == "batch_gradient_norm") batches.push_back(scalar.value);
+  }
+  // d/dw mean((w x - y)^2) = w (1 + 4) - (3 + 8) = 5 w - 11.
+  ASSERT_EQ(epochs.size(), 2u);
+  EXPECT_FLOAT_EQ(epochs[0], 11);
+  EXPECT_FLOAT_EQ(epochs[1], 5.5);
+  EXPECT_EQ(batches, epochs);
+}
+
+TEST(TensorBoard, CountsTheRowsThatWereNotTrainedOn) {
+  // The last row of the second epoch, which is a batch of its own.
+  const PoisonPtr poison = std::make_shared<Poison>(
+      Poison{.armed = true, .epoch = 1, .position = 3, .value = std::nanf("")});
+  std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8}, y = {1, 2, 3, 4};
+  const SourcePtr data = data::arrays(
+      {.x = {snug::Array(x.data(), Shape{4, 2})}, .y = {snug::Array(y.data(), Shape{4, 1})}});
+  Sequential model({Input({2}), PoisonLayer(poison, "poison"), Dense(1)});
+  model.compile({.optimizer = SGD(), .loss = "mse"});
+  MemoryFiles files;
+  model.fit(data,
+            {.batch_size = 3,
+             .epochs = 2,
+             .callbacks = {TensorBoard("logs", {.left_out_rows = 5}, files)},
+             .verbose = 0,
+             .guard = {.policy = GuardOptions::Policy::skip}});
+  for (const Scalar& scalar : scalars(files, "logs/train")) {
+    EXPECT_TRUE(std::isfinite(scalar.value)) << scalar.tag;
+    if (scalar.tag == "epoch_skipped_rows") EXPECT_EQ(scalar.value, 5 + scalar.step);
+  }
 }
 
 TEST(TensorBoard, BeginsWithTheVersionAndTheModel) {

@@ -5,6 +5,7 @@ usage: cli_test.py SNUG     SNUG is the program
 
 import gzip
 import json
+import os
 import pathlib
 import random
 import signal
@@ -15,6 +16,7 @@ import tempfile
 import unittest
 
 SNUG = pathlib.Path(sys.argv.pop(1)).resolve()
+SANITIZED = "SNUG_SANITIZED" in os.environ  # Budgets then hold the sanitizer's own memory too.
 RUN_FILE = """\
 data: {train: {x: x.npy, y: y.npy}}
 model:
@@ -270,7 +272,7 @@ class Fit(Case):
         for part in ("Epoch 2/2", "Done after 10 steps", "runs/run/1", "budget", "Next:"):
             self.assertIn(part, text)
         directory = self.folder / "runs/run/1"
-        self.assertEqual({p.name for p in directory.iterdir()}, {"run.yaml", "summary.json", "history.csv", "report.txt",
+        self.assertEqual({p.name for p in directory.iterdir()}, {"run.yaml", "summary.json", "history.csv", "report.txt", "report.html",
                                                                 "checkpoints", "events", "best.keras", "last.keras"})
         summary = json.loads((directory / "summary.json").read_text())
         self.assertEqual((summary["exit"], summary["epochs"], summary["steps"], summary["seed"]), (0, 2, 10, 0))
@@ -281,6 +283,7 @@ class Fit(Case):
         self.assertEqual(history[0], "epoch,accuracy,loss,val_accuracy,val_loss")
         self.assertEqual([line.split(",")[0] for line in history[1:]], ["0", "1"])
         self.assertIn("total", (directory / "report.txt").read_text())
+        self.assertIn("batches of 16 rows", (directory / "report.html").read_text())
 
     def test_the_kept_run_file_gives_the_same_run(self):
         first = self.json("fit", "run.yaml", "fit.seed=5")
@@ -459,11 +462,13 @@ class Budget(Case):
         self.assertFalse((self.folder / "runs/run").exists())
         self.assertIn("It fits", self.passes("fit", "run.yaml", "--dry-run"))
 
+    @unittest.skipIf(SANITIZED, "a budget")
     def test_plan(self):
         text = self.passes("plan", "run.yaml", "--memory", "64MiB")
         for part in ("batches of 16 rows", "weights", "budget", "64.0 MiB", "peak"):
             self.assertIn(part, text)
 
+    @unittest.skipIf(SANITIZED, "a budget")
     def test_plan_of_several_sizes(self):
         text = self.passes("plan", "run.yaml", "--memory", "64MiB", "--batch-size", "8,16,32")
         self.assertEqual([line.split()[0] for line in text.splitlines()[1:4]], ["8", "16", "32"])

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 SNUG = pathlib.Path(sys.argv.pop(1)).resolve()
-FIT = "{loss: mse, optimizer: adam, batch_size: 16, epochs: 2, memory: 64MiB, verbose: 0, checkpoint: off%s}"
+FIT = "{loss: mse, optimizer: adam, batch_size: 16, epochs: 2, memory: 256MiB, verbose: 0, checkpoint: off%s}"
 
 
 def npy(shape, values):

@@ -17,6 +17,7 @@
 #include "snug/nn/pooling.h"
 #include "snug/nn/shape_layers.h"
 #include "snug/testing/faulty_file.h"
+#include "snug/testing/sanitized.h"
 #include "snug/train/fit.h"
 #include "snug/train/fit_testing.h"
 #include "snug/train/refusal.h"
@@ -199,6 +200,7 @@ int64_t tight_budget(const Case& one, const SourcePtr& data) {
 }
 
 TEST(Spill, ThePlanSaysWhatAStepMoves) {
+  if (kSanitized) GTEST_SKIP() << "the costs that the plan weighs are the sanitizer's";
   const Images images;
   const int64_t budget = tight_budget(cases()[0], images.source());
   Model model = compiled(cases()[0]);
@@ -221,6 +223,7 @@ TEST(Spill, AThreadGivesTheSameBits) {
 // Every step's call to the disk fails once in each way. The run ends with an error that names the
 // folder; the weights are those of the last whole step.
 TEST(Spill, ADiskThatFailsEndsTheRunAndLeavesTheModelWhole) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer's memory grows beside the budget's";
   const Images images;
   const Case one = cases()[0];
   FitOptions options = options_with(tight_budget(one, images.source()), true);
