@@ -10,6 +10,7 @@
 #include "snug/data/source_testing.h"
 #include "snug/testing/faulty_file.h"
 #include "snug/testing/resumable_run.h"
+#include "snug/testing/sanitized.h"
 #include "snug/train/checkpoint_store.h"
 #include "snug/train/fit.h"
 
@@ -45,7 +46,10 @@ class EveryWrite : public ::testing::TestWithParam<bool> {};
 
 // In CI each call fails in one of the ways or, one in two, in none; with SNUG_EVERY_WRITE=all each
 // in every way.
-int64_t stride() { return std::getenv("SNUG_EVERY_WRITE") == nullptr ? 8 : 1; }
+int64_t stride() {
+  if (std::getenv("SNUG_EVERY_WRITE") != nullptr) return 1;
+  return kSanitized ? 56 : 8;
+}
 
 // Every open, write, sync, close, rename and removal fails once, in every way. An error of the disk
 // stops the run only before its first step; what a crash leaves resumes to the same bits, logs

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "snug/kernels/isa.h"
+#include "snug/testing/sanitized.h"
 #include "snug/train/budget_testing.h"
 
 namespace snug::testing {
@@ -33,9 +34,10 @@ void expect_equal(const Outcome& a, const Outcome& b) {
 // Micro-batches add up in another order; nothing else may differ.
 void expect_same(const Outcome& free, const Outcome& tight, const Case& c) {
   if (!tight.cut) return expect_equal(free, tight);
-  // Known not to hold for one model on AVX2, which is at 1.1e-6: the sums of its kernel's gradient
-  // are to be mended, and this exception with them.
-  const bool misses = isa() != Isa::avx512 && c.name == "depthwise, sgd";
+  // Known not to hold for one model with vectors of less than 512 bits, which is at 1.1e-6: behind
+  // two batch norms its gradient is a small difference of large sums. Sums in double, of the kernel
+  // gradient's rows and of the norms, leave it where it is: it is the rounding of the products.
+  const bool misses = (kSanitized || isa() != Isa::avx512) && c.name == "depthwise, sgd";
   const double share = misses ? 1.5e-6 : 1e-6;
   expect_near(free.gradient, tight.gradient, share * largest_of(free.gradient));
   float largest = 0;
@@ -46,7 +48,10 @@ void expect_same(const Outcome& free, const Outcome& tight, const Case& c) {
 
 std::vector<int64_t> budgets_of(int64_t least, int64_t most) {
   std::vector<int64_t> budgets;
-  for (const double share : {0.0, 0.1, 0.25, 0.5, 0.8})
+  // Under a sanitizer, which takes its time, fewer.
+  const std::vector<double> shares =
+      kSanitized ? std::vector{0.0, 0.25} : std::vector{0.0, 0.1, 0.25, 0.5, 0.8};
+  for (const double share : shares)
     budgets.push_back(least + static_cast<int64_t>(share * static_cast<double>(most - least)));
   return budgets;
 }
@@ -62,7 +67,7 @@ TEST(Budget, DoesNotChangeTheResult) {
     int tried = 0;
     for (const int64_t budget : budgets_of(least, free.total_bytes)) {
       SCOPED_TRACE(fmt::format("budget {} of {}..{}", budget, least, free.total_bytes));
-      const bool checked = ++tried == 3 && c.row.rank() == 1;
+      const bool checked = ++tried == 2 && c.row.rank() == 1;
       const Outcome tight = Training(c, {.budget_bytes = budget})
                                 .run(checked ? Program::Mode::checked : Program::Mode::plain);
       EXPECT_LE(tight.total_bytes, budget);

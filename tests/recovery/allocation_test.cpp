@@ -121,7 +121,7 @@ int64_t allocations() {
 TEST(EveryAllocation, MayFail) {
   const int64_t all = allocations();
   // Under a sanitizer, which takes ten times as long, one in eight of them.
-  for (int64_t n = 1; n <= all; n += (n < 2000 ? 1 : 50) * (kSanitized ? 8 : 1)) fail(n);
+  for (int64_t n = 1; n <= all; n += (n < 2000 ? 1 : 50) * (testing::kSanitized ? 8 : 1)) fail(n);
 }
 
 // The long form: --gtest_also_run_disabled_tests --gtest_filter=*Each*
