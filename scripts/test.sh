@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds Snug and runs its tests, twice over:
+# Installs what is missing, builds Snug three times and runs its tests four times over:
 #   release  as users build it
 #   avx2     the same programs, held to AVX2 as on a CPU without AVX-512
-# Both are one ctest run, which ends with the summary of all.
+#   asan     address and undefined behaviour, and every fuzzer for a few seconds
+#   tsan     the programs that start threads
+# All are one ctest run, which ends with the summary of all.
 #
-# usage: scripts/test.sh [--release-only | --with-sanitizers]
-#   --release-only      only the first of them
-#   --with-sanitizers   also asan (address and undefined behaviour, and every fuzzer for a few
-#                       seconds) and tsan (the programs that start threads); each is a build of its own
+# usage: scripts/test.sh [--release-only | --without-sanitizers]
+#   --release-only         only the first of them
+#   --without-sanitizers   only the first two, which need one build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1:-}" in
-  "" | --release-only | --with-sanitizers) ;;
+  "" | --release-only | --without-sanitizers) ;;
   *)
-    echo "test.sh: unknown option '$1'; there are --release-only and --with-sanitizers" >&2
+    echo "test.sh: unknown option '$1'; there are --release-only and --without-sanitizers" >&2
     exit 2
     ;;
 esac
@@ -29,7 +30,7 @@ if [[ "${1:-}" == --release-only ]]; then
 fi
 
 suites=(release avx2)
-if [[ "${1:-}" == --with-sanitizers ]]; then
+if [[ -z "${1:-}" ]]; then
   cmake --preset asan
   cmake --build build/asan --target sanitized_tests
   cmake --preset tsan
@@ -38,4 +39,5 @@ if [[ "${1:-}" == --with-sanitizers ]]; then
 fi
 
 python3 tools/gather_tests.py build/suites "${suites[@]}"
-exec ctest --test-dir build/suites --output-on-failure
+# Two at a time where each is content with one core: see gather_tests.py.
+exec ctest --test-dir build/suites --output-on-failure -j 2

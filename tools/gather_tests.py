@@ -11,6 +11,7 @@ import sys
 
 KEPT = ("ENVIRONMENT", "FAIL_REGULAR_EXPRESSION", "PASS_REGULAR_EXPRESSION", "PROCESSORS", "RUN_SERIAL",
         "SKIP_REGULAR_EXPRESSION", "SKIP_RETURN_CODE", "TIMEOUT", "WORKING_DIRECTORY", "WILL_FAIL")
+SANITIZED = ("asan", "tsan")
 
 
 def quoted(value):
@@ -45,6 +46,8 @@ def entry(preset, test):
     properties = {p["name"]: p["value"] for p in test["properties"] if p["name"] in KEPT}
     properties["ENVIRONMENT"] = properties.get("ENVIRONMENT", []) + environment_of(preset)
     properties["LABELS"] = [preset]
+    # Programs that use all cores run alone; sanitized ones wait more than they compute.
+    properties.setdefault("PROCESSORS", 1 if preset in SANITIZED else 2)
     yield f"add_test({name} {' '.join(quoted(word) for word in test['command'])})"
     for key, value in properties.items():
         yield f"set_tests_properties({name} PROPERTIES {key} {quoted(value)})"
