@@ -133,28 +133,35 @@ std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
 
 int64_t least_budget(std::span<Squeezer> ways) {
   const int64_t persistent = ways[0].problem().persistent_bytes;
-  int64_t floor = kUnlimited, works = kUnlimited;
-  for (Squeezer& way : ways) {
-    floor = std::min(floor, way.least_bytes());
-    works = std::min(works, way.free_plan().arena_bytes);
-  }
-  const auto fits = [&](int64_t capacity, Effort effort) {
-    return std::ranges::any_of(
-        ways, [&](Squeezer& way) { return way.plan(capacity, effort).has_value(); });
-  };
   const auto hundredths_less = [&](int64_t capacity, int64_t hundredths) {
     return (capacity + persistent) * (100 - hundredths) / 100 - persistent;
   };
-  for (int64_t low = floor;;) {
-    while (hundredths_less(works, 1) > low) {
-      const int64_t middle = low + (works - low) / 2;
-      (fits(middle, Effort::quick) ? works : low) = middle;
+  // The one that may go lowest first: the others have only to say whether they go lower still.
+  std::vector<Squeezer*> order;
+  for (Squeezer& way : ways) order.push_back(&way);
+  std::ranges::stable_sort(order, {}, [](Squeezer* way) { return way->least_bytes(); });
+  int64_t works = kUnlimited;
+  for (Squeezer* way : order) works = std::min(works, way->free_plan().arena_bytes);
+  for (Squeezer* way : order) {
+    const int64_t floor = way->least_bytes();
+    const auto fits = [&](int64_t capacity, Effort effort) {
+      return capacity >= floor && way->plan(capacity, effort).has_value();
+    };
+    // A search with more effort may find what a quick one did not, further down.
+    for (Effort effort = Effort::quick;; effort = Effort::full) {
+      const int64_t less = hundredths_less(works, effort == Effort::quick ? 1 : 2);
+      if (!fits(less, effort)) {
+        if (effort == Effort::full) break;
+        continue;
+      }
+      works = less;
+      for (int64_t low = floor; hundredths_less(works, 1) > low;) {
+        const int64_t middle = low + (works - low) / 2;
+        (fits(middle, Effort::quick) ? works : low) = middle;
+      }
     }
-    const int64_t less = hundredths_less(works, 2);
-    if (less < floor || !fits(less, Effort::full)) return works + persistent;
-    works = less;
-    low = std::max(floor, less - less / 20);
   }
+  return works + persistent;
 }
 
 }  // namespace snug

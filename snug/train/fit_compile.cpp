@@ -115,13 +115,16 @@ int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t stil
 
 FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
                      const AloneScope& alone) {
+  int64_t missing_bytes = 0;
   try {
     return Compilation(model, data, options, budget, &alone).run();
+  } catch (const StepBudgetError& error) {
+    if (budget.reserve_bytes == 0) missing_bytes = error.missing_bytes();
   } catch (const BudgetError&) {
-    if (budget.reserve_bytes == 0) measure_kernels(model, data, options, budget);
   }
   // Outside of the handler: what was thrown is given back before anything is measured.
-  throw FitRefused(explain_refusal(model, data, options, budget));
+  if (budget.reserve_bytes == 0) measure_kernels(model, data, options, budget);
+  throw FitRefused(explain_refusal(model, data, options, budget, missing_bytes));
 }
 
 bool would_compile(Model& model, const SourcePtr& data, const FitOptions& options, Budget budget) {

@@ -40,8 +40,10 @@ class Trials {
 
   // What the smallest plan takes with its kernels. The planner knows what a step lacks: each try
   // adds what the one before has missed. `enough` is known to be.
-  int64_t least_planned(int64_t enough) {
+  int64_t least_planned(int64_t enough, int64_t missing_bytes) {
     Budget tried = budget_;
+    tried.bytes += missing_bytes;
+    tried.reserve_bytes = 0;  // Estimated: what it takes is measured when it is planned.
     while (tried.bytes < enough) {
       try {
         FitPlan plan =
@@ -85,7 +87,7 @@ class Trials {
   // Halves of the batch until one fits.
   std::optional<int64_t> smaller_batch(int64_t batch_size) {
     FitOptions options = options_;
-    while (batch_size > 1) {
+    while (batch_size > 1 && !is_over()) {
       batch_size /= 2;
       options.batch_size = batch_size;
       if (fits(model_.compiled(), options, budget_)) return batch_size;
@@ -96,7 +98,7 @@ class Trials {
   // An optimizer without moments keeps one or two numbers less for each weight.
   bool fits_with_sgd() {
     CompileOptions options = model_.compiled().options();
-    if (options.optimizer->class_name() == "SGD") return false;
+    if (options.optimizer->class_name() == "SGD" || is_over()) return false;
     options.optimizer = SGD();
     Compiled compiled(model_.network(), std::move(options));
     return fits(compiled, options_, budget_);
@@ -140,10 +142,10 @@ std::string Refusal::text(const RefusalWords& words) const {
 }
 
 Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& options,
-                        const Budget& budget) {
+                        const Budget& budget, int64_t missing_bytes) {
   Trials trials(model, data, options, budget);
   Refusal refusal = trials.fastest();
-  refusal.least_bytes = trials.least_planned(refusal.fastest_bytes);
+  refusal.least_bytes = trials.least_planned(refusal.fastest_bytes, missing_bytes);
   trials.learn_first_pages();
   refusal.least_bytes = trials.least_that_works(refusal.least_bytes);
   // How much of the libraries is resident differs by as much from run to run: the system maps pages

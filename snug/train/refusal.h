@@ -21,7 +21,7 @@ struct Refusal {
   std::string largest_part;
   // The least budget that works, to a hundredth and what a process differs by from run to run.
   int64_t least_bytes = 0;
-  // Changes that fit the budget; each was planned.
+  // Changes that fit the budget; each was planned, as far as there was time.
   std::optional<int64_t> smaller_batch;
   bool fits_with_sgd = false;
 
@@ -38,9 +38,10 @@ class FitRefused : public BudgetError {
   Refusal refusal_;
 };
 
-// Plans the fit at other budgets, batch sizes and with another optimizer.
+// Plans the fit at other budgets, batch sizes and with another optimizer. Its step is known to lack
+// `missing_bytes` with an estimated reserve.
 Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& options,
-                        const Budget& budget);
+                        const Budget& budget, int64_t missing_bytes = 0);
 
 // The plan within this budget; none where there is none.
 std::optional<FitPlan> plan_if_it_fits(Model& model, Compiled& compiled, const SourcePtr& data,
