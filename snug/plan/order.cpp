@@ -4,6 +4,8 @@
 #include <set>
 #include <tuple>
 
+#include "snug/plan/late_order.h"
+
 namespace snug {
 namespace {
 
@@ -106,11 +108,11 @@ class Listing {
 
 }  // namespace
 
-std::vector<int> best_order(const UnitGraph& graph) {
-  std::vector<int> best = graph.program();
+std::vector<int> best_order(const UnitGraph& graph, const std::vector<int>& sequence) {
+  std::vector<int> best = sequence;
   int64_t lowest = Timeline(graph, best).peak();
   for (const Rule rule : {Rule::least_growth, Rule::most_freed, Rule::newest}) {
-    std::vector<int> order = Listing(graph, rule).run();
+    std::vector<int> order = late_order(graph, Listing(graph, rule).run());
     const int64_t peak = Timeline(graph, order).peak();
     if (order.size() != best.size() || peak >= lowest) continue;
     lowest = peak;

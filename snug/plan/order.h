@@ -7,8 +7,8 @@
 
 namespace snug {
 
-// Every unit once: the program's own order, or one of a few others when its peak is lower. Units
-// that are not pure keep their places among all others.
-std::vector<int> best_order(const UnitGraph& graph);
+// Every unit once: the sequence, or one of a few other orders when its peak is lower. Units that
+// are not pure keep their places among all others.
+std::vector<int> best_order(const UnitGraph& graph, const std::vector<int>& sequence);
 
 }  // namespace snug

@@ -27,14 +27,14 @@ TEST(Order, BranchesOneAfterTheOther) {
   problem.nodes.push_back({.in = small, .out = {value(64)}, .cost_ns = 1});
   const UnitGraph graph(problem);
   EXPECT_GE(Timeline(graph, graph.program()).peak(), 5 * 6400);
-  EXPECT_LE(Timeline(graph, best_order(graph)).peak(), 6400 + 10 * 64);
+  EXPECT_LE(Timeline(graph, best_order(graph, graph.program())).peak(), 6400 + 10 * 64);
 }
 
 TEST(Order, KeepsEveryUnitAndNeverRaisesThePeak) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const Problem problem = testing::RandomProblem(seed).make();
     const UnitGraph graph(problem);
-    std::vector<int> order = best_order(graph);
+    std::vector<int> order = best_order(graph, graph.program());
     EXPECT_LE(Timeline(graph, order).peak(), Timeline(graph, graph.program()).peak());
     int section = 0;
     std::vector<char> made(problem.values.size(), 0);

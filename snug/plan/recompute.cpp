@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "snug/plan/beam.h"
 #include "snug/plan/eviction.h"
+#include "snug/plan/nested.h"
 #include "snug/plan/seeds.h"
 #include "snug/plan/undo.h"
 #include "snug/plan/walk.h"
@@ -15,6 +17,10 @@ namespace {
 constexpr int kPatience = 25;          // Rounds without a lower peak.
 constexpr size_t kBestStarts = 3;      // Starts that are tried with all settings.
 constexpr int kRecreatePatience = 40;  // Changes without a gain.
+constexpr int kMostStretches = 128;    // Of nested starts,
+constexpr int kFewestUnits = 12;       // each with so many units or more.
+constexpr size_t kMostPrograms = 6;    // So many times as long as the program they may be,
+constexpr double kNear = 1.25;         // and so far above the limit.
 
 using Sequence = std::vector<int>;
 
@@ -133,6 +139,22 @@ class Search {
   uint64_t state_ = 0x9e3779b97f4a7c15;
 };
 
+// Those that came near the limit: what is far from a chain does not.
+std::vector<Sequence> nested_starts(const Timeline& timeline, int64_t limit, int64_t& work) {
+  std::vector<Sequence> starts;
+  const int stretches = std::min(kMostStretches, timeline.length() / kFewestUnits);
+  for (const double share : {1.2, 1.0}) {
+    const auto wanted = static_cast<int64_t>(share * static_cast<double>(limit));
+    Sequence nested = nested_sequence(timeline, wanted, stretches);
+    work -= 2 * timeline.length();
+    if (nested.empty() || nested.size() > kMostPrograms * timeline.length()) continue;
+    const Timeline lives(timeline.graph(), nested);
+    if (static_cast<double>(lives.peak()) <= kNear * static_cast<double>(limit))
+      starts.push_back(std::move(nested));
+  }
+  return starts;
+}
+
 }  // namespace
 
 int64_t search_work(const UnitGraph& graph, Effort effort) {
@@ -157,14 +179,16 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
     for (size_t s = 0; s < kSettings.size() && !search.found(); ++s)
       search.consider(sequence, kSettings[s]);
   } else {
-    std::vector<Sequence> starts = seeds(timeline, limit, work);
+    std::vector<Sequence> starts = nested_starts(timeline, limit, work);
+    for (Sequence& seed : seeds(timeline, limit, work)) starts.push_back(std::move(seed));
     starts.push_back(sequence);
     search.try_all(starts);
     if (search.found()) search.recreate();
   }
   for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first, WalkOrder::frugal}) {
-    if (!search.found()) search.consider(walk(graph, limit, order));
+    if (!search.found()) search.consider(walk(graph, sequence, limit, order));
   }
+  if (!search.found() && effort == Effort::thorough) search.consider(search_widely(graph, limit));
   return search.take();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "snug/plan/bounds.h"
+#include "snug/plan/late_order.h"
 #include "snug/plan/layout.h"
 #include "snug/plan/order.h"
 #include "snug/plan/spill.h"
@@ -75,10 +76,11 @@ std::optional<std::vector<int>> Squeezer::find_sequence(const UnitGraph& graph, 
   const ExhaustiveResult truth = spills ? ExhaustiveResult() : this->truth(limit);
   if (truth.complete) return truth.sequence;
   int64_t work = search_work(graph, effort);
-  std::optional<std::vector<int>> best = recompute(graph, graph.program(), limit, effort, work);
+  if (!late_) late_ = late_order(this->graph(), this->graph().program());
+  std::optional<std::vector<int>> best = recompute(graph, *late_, limit, effort, work);
   if (best && (effort == Effort::quick || work <= 0)) return best;
-  if (!order_) order_ = best_order(this->graph());
-  if (*order_ == graph.program()) return best;
+  if (!order_) order_ = best_order(this->graph(), *late_);
+  if (*order_ == *late_) return best;
   work = std::max(work, search_work(graph, Effort::quick));
   std::optional<std::vector<int>> other = recompute(graph, *order_, limit, effort, work);
   if (!best || (other && graph.cost_ns(*other) < graph.cost_ns(*best))) best = std::move(other);

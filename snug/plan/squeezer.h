@@ -47,10 +47,10 @@ class Squeezer {
   int64_t free_bytes_ = 0;    // which is not below this.
   SpillLimits spill_;
   DiskSpeed disk_;
-  std::unique_ptr<UnitGraph> graph_;  // Made when it is first wanted.
-  std::optional<std::vector<int>> order_;
-  int64_t least_bytes_ = -1;  // Not worked out yet.
-  ExhaustiveResult truth_;    // At the limit that was last asked for.
+  std::unique_ptr<UnitGraph> graph_;              // Made when it is first wanted.
+  std::optional<std::vector<int>> late_, order_;  // Orders to begin from.
+  int64_t least_bytes_ = -1;                      // Not worked out yet.
+  ExhaustiveResult truth_;                        // At the limit that was last asked for.
   int64_t truth_limit_ = -1;
 };
 

@@ -15,16 +15,17 @@ constexpr int64_t kMostWork = 2'000'000;  // Values weighed.
 
 class Walk {
  public:
-  Walk(const UnitGraph& graph, int64_t limit, WalkOrder order)
+  Walk(const UnitGraph& graph, const std::vector<int>& program, int64_t limit, WalkOrder order)
       : graph_(graph),
+        program_(program),
         limit_(limit),
         order_(order),
         reads_(graph.bytes.size()),
         locks_(graph.bytes.size(), 0),
         there_(graph.bytes.size(), 0) {
-    const int end = graph.program_size;
-    for (int u = 0; u < end; ++u) {
-      for (const int v : graph.units[u].in) reads_[v].push_back(u);
+    const int end = length();
+    for (int p = 0; p < end; ++p) {
+      for (const int v : graph.units[program[p]].in) reads_[v].push_back(p);
     }
     for (size_t v = 0; v < graph.bytes.size(); ++v) {
       if (graph.pinned[v]) reads_[v].push_back(end);
@@ -33,9 +34,8 @@ class Walk {
   }
 
   std::optional<std::vector<int>> run() {
-    const int end = graph_.program_size;
-    for (now_ = 0; now_ < end; ++now_) {
-      if (!run_with(graph_.units[now_].in, now_)) return {};
+    for (now_ = 0; now_ < length(); ++now_) {
+      if (!run_with(graph_.units[program_[now_]].in, program_[now_])) return {};
     }
     std::vector<int> results;
     for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
@@ -46,6 +46,8 @@ class Walk {
   }
 
  private:
+  int length() const { return static_cast<int>(program_.size()); }
+
   int next_read(int value, int after) const {
     const auto read = std::upper_bound(reads_[value].begin(), reads_[value].end(), after);
     return read == reads_[value].end() ? -1 : *read;
@@ -197,8 +199,8 @@ class Walk {
 
   // The end comes after all units that are not pure.
   int section_at(int position) const {
-    if (position < graph_.program_size) return graph_.units[position].section;
-    const Unit& last = graph_.units[graph_.program_size - 1];
+    if (position < length()) return graph_.units[program_[position]].section;
+    const Unit& last = graph_.units[program_.back()];
     return last.section + (last.pure ? 0 : 1);
   }
 
@@ -219,11 +221,12 @@ class Walk {
   }
 
   const UnitGraph& graph_;
+  const std::vector<int>& program_;
   int64_t limit_, live_ = 0, work_ = 0;
   WalkOrder order_;
   int now_ = 0;
   std::vector<std::vector<int>>
-      reads_;  // By value: the units of the program that read it, in order.
+      reads_;  // By value: the positions of the program that read it, in order.
   std::vector<int> locks_;
   std::vector<char> there_;
   std::set<int> resident_;
@@ -232,8 +235,9 @@ class Walk {
 
 }  // namespace
 
-std::optional<std::vector<int>> walk(const UnitGraph& graph, int64_t limit, WalkOrder order) {
-  return Walk(graph, limit, order).run();
+std::optional<std::vector<int>> walk(const UnitGraph& graph, const std::vector<int>& program,
+                                     int64_t limit, WalkOrder order) {
+  return Walk(graph, program, limit, order).run();
 }
 
 }  // namespace snug

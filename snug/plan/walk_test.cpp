@@ -17,7 +17,7 @@ TEST(Walk, HoldsTightLimits) {
       const UnitGraph graph(problem);
       const Timeline program(graph, graph.program());
       const int64_t limit = least_peak(program) * 13 / 10;
-      const auto sequence = walk(graph, limit, order);
+      const auto sequence = walk(graph, graph.program(), limit, order);
       if (!sequence) continue;
       ++found;
       const Timeline walked(graph, *sequence);
@@ -37,7 +37,7 @@ TEST(Walk, HoldsTightLimits) {
 TEST(Walk, IsTheProgramWhereEverythingFits) {
   const Problem problem = testing::training_chain(10, 1);
   const UnitGraph graph(problem);
-  EXPECT_EQ(*walk(graph, INT64_MAX, WalkOrder::program), graph.program());
+  EXPECT_EQ(*walk(graph, graph.program(), INT64_MAX, WalkOrder::program), graph.program());
 }
 
 }  // namespace

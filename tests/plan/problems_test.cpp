@@ -32,7 +32,7 @@ struct Tally {
 
 void compare(const Problem& problem, int64_t limit, Tally& tally) {
   Squeezer squeezer(problem);
-  const std::optional<Plan> plan = squeezer.plan(limit, Effort::full);
+  const std::optional<Plan> plan = squeezer.plan(limit, Effort::thorough);
   const Truth truth = testing::least_time(problem, limit);
   if (plan) {
     validate(problem, *plan);
@@ -82,6 +82,14 @@ TEST(Problems, SmallOnesAgainstTheTruth) {
   EXPECT_LE(tally.unknown, tally.asked / 20);
 }
 
+// There are steps without a plan at 1.3 times the floor: what a small one lacks must not exist.
+void report_missing(const Problem& problem, int number, int64_t limit) {
+  fmt::print("problem {}: {} nodes, nothing found at {}\n", number, problem.nodes.size(), limit);
+  if (problem.nodes.size() > 32 || problem.values.size() > 32) return;
+  const Truth truth = testing::least_time(problem, limit);
+  EXPECT_FALSE(truth.complete && truth.least_ns) << "problem " << number << " has a plan";
+}
+
 TEST(Problems, PlansOfStepsAreValidAndFoundAtTheFloorAndAThird) {
   int found = 0, asked = 0;
   for (int i = 0; i < problem_count(40); ++i) {
@@ -91,10 +99,11 @@ TEST(Problems, PlansOfStepsAreValidAndFoundAtTheFloorAndAThird) {
          {floor * 13 / 10, between(floor, peak, 0.2), between(floor, peak, 0.5)}) {
       SCOPED_TRACE(fmt::format("problem {} with {} bytes", i, limit));
       Squeezer squeezer(problem);
-      const std::optional<Plan> plan = squeezer.plan(limit, Effort::full);
+      const std::optional<Plan> plan = squeezer.plan(limit, Effort::thorough);
       if (limit == floor * 13 / 10) {
         ++asked;
         found += plan.has_value();
+        if (!plan) report_missing(problem, i, limit);
       }
       if (!plan) continue;
       validate(problem, *plan);
@@ -103,7 +112,7 @@ TEST(Problems, PlansOfStepsAreValidAndFoundAtTheFloorAndAThird) {
     }
   }
   fmt::print("at 1.3 times the floor: {} of {}\n", found, asked);
-  EXPECT_GE(found, asked * 19 / 20);
+  EXPECT_GE(found, asked * 97 / 100);
 }
 
 TEST(Problems, PlansOfAnyGraphAreValid) {
@@ -114,7 +123,7 @@ TEST(Problems, PlansOfAnyGraphAreValid) {
       SCOPED_TRACE(fmt::format("problem {} at {}", i, share));
       const int64_t limit = between(floor, peak, share);
       Squeezer squeezer(problem);
-      const std::optional<Plan> plan = squeezer.plan(limit, Effort::full);
+      const std::optional<Plan> plan = squeezer.plan(limit, Effort::thorough);
       if (!plan) continue;
       validate(problem, *plan);
       EXPECT_FALSE(squeezer.is_impossible(limit));
