@@ -17,6 +17,8 @@ namespace {
 constexpr int kPatience = 25;          // Rounds without a lower peak.
 constexpr size_t kBestStarts = 3;      // Starts that are tried with all settings.
 constexpr int kRecreatePatience = 40;  // Changes without a gain.
+constexpr size_t kTightened = 12'000;  // Units of all ways to bring a sequence down a little.
+constexpr double kDear = 1.3;          // Times the program: when nested starts are tried.
 constexpr int kMostStretches = 128;    // Of nested starts,
 constexpr int kFewestUnits = 12;       // each with so many units or more.
 constexpr size_t kMostPrograms = 6;    // So many times as long as the program they may be,
@@ -62,6 +64,7 @@ class Search {
       : graph_(graph), limit_(limit), work_(work) {}
 
   bool found() const { return !best_.empty(); }
+  double cost_ns() const { return cost_; }
   std::optional<Sequence> take() {
     return found() ? std::optional(std::move(best_)) : std::nullopt;
   }
@@ -90,6 +93,15 @@ class Search {
     if (order.size() > kBestStarts) order.resize(kBestStarts);
     for (size_t s = 1; s < kSettings.size(); ++s) {
       for (const auto& [cost, i] : order) consider(starts[i], kSettings[s]);
+    }
+  }
+
+  // Those that promise less than what was found, with work of their own.
+  void try_cheaper(const std::vector<Sequence>& starts, int64_t work) {
+    for (const Sequence& start : starts) {
+      if (graph_.cost_ns(start) >= cost_) continue;
+      work_ = std::max(work_, work);
+      consider(start, kSettings[0]);
     }
   }
 
@@ -140,13 +152,12 @@ class Search {
 };
 
 // Those that came near the limit: what is far from a chain does not.
-std::vector<Sequence> nested_starts(const Timeline& timeline, int64_t limit, int64_t& work) {
+std::vector<Sequence> nested_starts(const Timeline& timeline, int64_t limit) {
   std::vector<Sequence> starts;
   const int stretches = std::min(kMostStretches, timeline.length() / kFewestUnits);
   for (const double share : {1.2, 1.0}) {
     const auto wanted = static_cast<int64_t>(share * static_cast<double>(limit));
     Sequence nested = nested_sequence(timeline, wanted, stretches);
-    work -= 2 * timeline.length();
     if (nested.empty() || nested.size() > kMostPrograms * timeline.length()) continue;
     const Timeline lives(timeline.graph(), nested);
     if (static_cast<double>(lives.peak()) <= kNear * static_cast<double>(limit))
@@ -179,10 +190,12 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
     for (size_t s = 0; s < kSettings.size() && !search.found(); ++s)
       search.consider(sequence, kSettings[s]);
   } else {
-    std::vector<Sequence> starts = nested_starts(timeline, limit, work);
-    for (Sequence& seed : seeds(timeline, limit, work)) starts.push_back(std::move(seed));
+    std::vector<Sequence> starts = seeds(timeline, limit, work);
     starts.push_back(sequence);
     search.try_all(starts);
+    // Stretches that run again as a whole are dear: that pays only where much does.
+    if (search.cost_ns() > kDear * graph.cost_ns(sequence))
+      search.try_cheaper(nested_starts(timeline, limit), search_work(graph, Effort::quick));
     if (search.found()) search.recreate();
   }
   for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first, WalkOrder::frugal}) {
@@ -195,7 +208,10 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
 std::optional<Sequence> tighten(const UnitGraph& graph, const Sequence& sequence, int64_t limit,
                                 int64_t& work) {
   Search search(graph, limit, work);
-  for (const EvictionSettings& settings : kSettings) search.consider(sequence, settings);
+  // For a long sequence one way has to do.
+  const size_t ways = std::clamp<size_t>(kTightened / sequence.size(), 1, kSettings.size());
+  for (size_t s = 0; s < kSettings.size() && (s < ways || !search.found()); ++s)
+    search.consider(sequence, kSettings[s]);
   return search.take();
 }
 

@@ -16,8 +16,17 @@ namespace {
 constexpr int kTries = 6;
 constexpr int kSmallTries = 40;  // Where the best sequence of each limit is known.
 
+constexpr int kManyUnits = 6000;
+
 // Of the time without a budget: less than this more is not worth a file.
 constexpr double kGoodEnough = 1.01;
+
+// In a large problem, what was found with care and could not be placed is not worth as much care
+// once more.
+Effort once_more(const UnitGraph& graph, Effort effort) {
+  const bool is_large = graph.program_size > kManyUnits;
+  return effort == Effort::thorough && is_large ? Effort::full : effort;
+}
 
 }  // namespace
 
@@ -97,7 +106,8 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
       sequence = tighten(graph(), *sequence, limit, work);
     else
       sequence.reset();
-    if (!sequence) sequence = find_sequence(graph(), limit, effort);
+    if (!sequence)
+      sequence = find_sequence(graph(), limit, i > 0 ? once_more(graph(), effort) : effort);
     if (!sequence) return {};
     Plan plan = lay_out(*problem_, graph().schedule(*sequence), capacity, Aim::capacity);
     if (plan.arena_bytes <= capacity) return plan;
