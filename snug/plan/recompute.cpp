@@ -17,7 +17,7 @@ namespace {
 constexpr int kPatience = 25;          // Rounds without a lower peak.
 constexpr size_t kBestStarts = 3;      // Starts that are tried with all settings.
 constexpr int kRecreatePatience = 40;  // Changes without a gain.
-constexpr size_t kTightened = 12'000;  // Units of all ways to bring a sequence down a little.
+constexpr size_t kTightened = 40'000;  // Units of all ways to bring a sequence down a little.
 constexpr double kDear = 1.3;          // Times the program: when nested starts are tried.
 constexpr int kMostStretches = 128;    // Of nested starts,
 constexpr int kFewestUnits = 12;       // each with so many units or more.
