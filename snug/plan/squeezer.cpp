@@ -1,6 +1,7 @@
 #include "snug/plan/squeezer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "snug/plan/bounds.h"
 #include "snug/plan/late_order.h"
@@ -17,6 +18,8 @@ constexpr int kTries = 6;
 constexpr int kSmallTries = 40;  // Where the best sequence of each limit is known.
 
 constexpr int kManyUnits = 6000;
+// Of the time without a budget: more than this is worth another look, in the program's own order.
+constexpr double kDear = 1.2;
 
 // Of the time without a budget: less than this more is not worth a file.
 constexpr double kGoodEnough = 1.01;
@@ -118,10 +121,17 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
 }
 
 std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
-  if (effort != Effort::quick) {
-    if (std::optional<Plan> plan = squeeze(capacity, effort)) return plan;
+  if (effort == Effort::quick) return squeeze(capacity, effort);
+  std::optional<Plan> plan = squeeze(capacity, effort);
+  const double least = kDear * graph().cost_ns(graph().program());
+  const bool is_dear = plan && predicted_ns(*problem_, *plan) > least;
+  if (effort == Effort::thorough && is_dear && graph().program_size <= kManyUnits) {
+    const std::vector<int> late = std::exchange(*late_, graph().program());
+    std::optional<Plan> other = squeeze(capacity, effort);
+    *late_ = late;
+    if (other && predicted_ns(*problem_, *other) < predicted_ns(*problem_, *plan)) return other;
   }
-  return squeeze(capacity, Effort::quick);
+  return plan ? std::move(plan) : squeeze(capacity, Effort::quick);
 }
 
 std::optional<Plan> Squeezer::spilled(int64_t capacity, Effort effort) {
