@@ -98,6 +98,11 @@ class Program::Watch {
     const int64_t part_rows = stage.shape.parts == 1 ? program_.instance_.rows
                               : is_rest              ? stage.rest_rows
                                                      : stage.shape.part_rows;
+    if (bound.task->node->op().traits().row_gradient) {
+      look_at_listed_rows(bound, part_rows, lane, part, bad);
+      if (!std::isfinite(bad.value)) keep(node, std::move(bad));
+      return;
+    }
     for (size_t i = 0; i < bound.out.size(); ++i) {
       const Type& type = program_.graph_->type(bound.task->out[i].value);
       const bool has_rows = type.shape.has_rows();
@@ -107,6 +112,16 @@ class Program::Watch {
               bad);
     }
     if (!std::isfinite(bad.value)) keep(node, std::move(bad));
+  }
+
+  // Behind the rows that are counted stands whatever stood there before; and they are a table's,
+  // not the data's.
+  void look_at_listed_rows(const Bound& bound, int64_t part_rows, int lane, int part,
+                           BadNode& bad) const {
+    Type type = program_.graph_->type(bound.task->out[0].value).at(part_rows);
+    const int64_t count = *reinterpret_cast<const int32_t*>(bound.out[2].at(part, lane));
+    type.shape.set(0, Extent(count));
+    look_at(type, bound.out[0].at(part, lane), 0, 0, bad);
   }
 
   static void look_at(const Type& type, const std::byte* data, int64_t rows, int64_t first_row,

@@ -191,6 +191,19 @@ struct Pass {
   }
 };
 
+constexpr int64_t kLineFloats = 16;
+constexpr int64_t kClaimed = 32 * kLineFloats;
+
+// Takes lines that other cores have read back for this one, by writing what is there. Stores of
+// nothing else wait for many lines at a time; those of an update, between its loads and divisions,
+// would wait for one after the other (W3 on two threads: 585 us instead of 180).
+HWY_INLINE void claim(float* w, int64_t n) {
+  for (int64_t i = 0; i < n; i += kLineFloats) {
+    volatile float* line = w + i;
+    *line = *line;
+  }
+}
+
 // `n` elements that stand side by side.
 template <class R>
 HWY_INLINE void run_stretch(Pass& pass, const UpdateStep& step, const R& rule, float* w,
@@ -198,6 +211,7 @@ HWY_INLINE void run_stretch(Pass& pass, const UpdateStep& step, const R& rule, f
   V slot[3];
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
+    if (step.others_read && i % kClaimed == 0) claim(w + i, HWY_MIN(kClaimed, n - i));
     for (int k = 0; k < R::kSlots; ++k) slot[k] = load(slots[k] + i);
     store(pass.apply(rule, load(w + i), load(g + i), slot), w + i);
     for (int k = 0; k < R::kSlots; ++k) store(slot[k], slots[k] + i);
@@ -216,7 +230,7 @@ HWY_INLINE void run_stretch(Pass& pass, const UpdateStep& step, const R& rule, f
 
 // Rows of a large table stand apart, where no hardware foresees them: they are called for so many
 // rows ahead, the first lines of each.
-constexpr int64_t kRowsAhead = 16, kLinesAhead = 4, kLineFloats = 16;
+constexpr int64_t kRowsAhead = 16, kLinesAhead = 4;
 
 template <class R>
 HWY_INLINE void call_for(const float* w, float* const (&slots)[3], int64_t first, int64_t columns) {

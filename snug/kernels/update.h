@@ -16,6 +16,7 @@ struct UpdateStep {
   float gradient_scale = 1;
   float clip_value = std::numeric_limits<float>::infinity();
   float weight_decay = 0;
+  bool others_read = false;  // Other cores have read the weights since they were written last.
 };
 
 // The largest |w| and the largest |slot| that were written; NaN if a NaN was written.

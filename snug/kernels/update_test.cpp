@@ -142,10 +142,13 @@ std::vector<Case> cases() {
 }
 
 // Three steps on n weights against the reference, slots and reach included.
-void check(const Case& c, int64_t n) {
+void check(const Case& c, int64_t n, bool others_read) {
   SCOPED_TRACE(testing::Message() << c.name << ", n " << n);
-  const UpdateStep step{
-      .learning_rate = 0.01f, .gradient_scale = 0.5f, .clip_value = 0.8f, .weight_decay = 0.1f};
+  const UpdateStep step{.learning_rate = 0.01f,
+                        .gradient_scale = 0.5f,
+                        .clip_value = 0.8f,
+                        .weight_decay = 0.1f,
+                        .others_read = others_read};
   Floats w = random_values(n), slots[3];
   std::vector<State> states(w.size());
   for (size_t i = 0; i < w.size(); ++i) states[i].w = w[i];
@@ -173,7 +176,8 @@ void check(const Case& c, int64_t n) {
 
 TEST(Update, MeetsTheReference) {
   for (const Case& c : cases()) {
-    for (const int64_t n : kTestLengths) check(c, n);
+    for (const int64_t n : kTestLengths) check(c, n, false);
+    for (const int64_t n : {16, 511, 513, 1500}) check(c, n, true);
   }
 }
 

@@ -147,7 +147,8 @@ class UpdateKernel final : public Kernel {
     return {.learning_rate = *run.input(0),
             .gradient_scale = layout_.scales < 0 ? 1 : run.input(layout_.scales)[segment],
             .clip_value = layout_.clip_value,
-            .weight_decay = decays ? layout_.weight_decay : 0};
+            .weight_decay = decays ? layout_.weight_decay : 0,
+            .others_read = threads_ > 1};
   }
 
   void run_dense(const Run& run, const BoundRule& rule, int part, Reach& reach) const noexcept {

@@ -30,7 +30,7 @@ constexpr int64_t kCount = 22, kBatch = 8;  // So that the last batch has 6 rows
 
 int64_t fault_count() {
   const char* count = std::getenv("SNUG_FAULTS");
-  return count == nullptr ? 200 : std::atoll(count);
+  return count == nullptr ? 500 : std::atoll(count);
 }
 
 struct Case {
@@ -126,7 +126,8 @@ class StruckRun {
     const Node& node = *nodes[at];
     label_ = node.label();
     op_ = node.op().name();
-    has_rows_ = node.output().shape().has_rows();
+    // Those of a table's gradient are not the data's.
+    has_rows_ = node.output().shape().has_rows() && !node.op().traits().row_gradient;
     struck_ =
         std::make_unique<Node>(*step.graph, node.id(), std::make_shared<FaultyOp>(node, fault_),
                                node.in(), node.out(), node.scope());
