@@ -125,7 +125,8 @@ std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
   std::optional<Plan> plan = squeeze(capacity, effort);
   const double least = kDear * graph().cost_ns(graph().program());
   const bool is_dear = plan && predicted_ns(*problem_, *plan) > least;
-  if (effort == Effort::thorough && is_dear && graph().program_size <= kManyUnits) {
+  // Where there is no late order, the best sequence is known.
+  if (effort == Effort::thorough && is_dear && late_ && graph().program_size <= kManyUnits) {
     const std::vector<int> late = std::exchange(*late_, graph().program());
     std::optional<Plan> other = squeeze(capacity, effort);
     *late_ = late;

@@ -23,6 +23,24 @@ TEST(Squeezer, HoldsTheCapacityAndIsValid) {
   }
 }
 
+// So small that the best sequence is known, and so tight that it takes much longer than the
+// program.
+TEST(Squeezer, ADearPlanOfASmallProblem) {
+  int dear = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const Problem problem = testing::training_chain(3, seed);
+    Squeezer squeezer(problem);
+    const int64_t least = squeezer.least_bytes(), free = squeezer.free_plan().arena_bytes;
+    for (int64_t capacity = least; capacity < free; capacity += 1 + (free - least) / 5) {
+      const auto plan = squeezer.plan(capacity, Effort::thorough);
+      if (!plan) continue;
+      validate(problem, *plan);
+      dear += predicted_ns(problem, *plan) > 1.2 * predicted_ns(problem, squeezer.free_plan());
+    }
+  }
+  EXPECT_GT(dear, 0);
+}
+
 TEST(Squeezer, FindsNothingBelowTheLeastBytes) {
   const Problem problem = testing::training_chain(20, 3);
   Squeezer squeezer(problem);

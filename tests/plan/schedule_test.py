@@ -2,16 +2,21 @@
 """bench/plan_problem as others meet it: random problem files, every schedule replayed by
 check_schedule.py, every printed number compared with the replay; and broken files.
 
-usage: schedule_test.py PLAN_PROBLEM [--problems N]
+usage: schedule_test.py PLAN_PROBLEM [--problems N] [--nets NAME,...]
 """
 
 import argparse
 import os
+import pathlib
 import random
 import subprocess
+import sys
 import tempfile
 
 import check_schedule
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+from make_problems import NETS  # noqa: E402
 
 
 def value(out, size, constant=0, pinned=0, release=-1):
@@ -148,6 +153,20 @@ def random_problems(program, folder, count):
     print(f"{count} problems, {found} of {asked} budgets met, every schedule replayed")
 
 
+def nets(program, folder, names):
+    """Steps of nets with what the programs of others have too."""
+    for seed, name in enumerate(names):
+        step = NETS[name](1).roughen(seed)
+        path, schedule = os.path.join(folder, f"{name}.problem"), os.path.join(folder, "schedule")
+        step.write(path)
+        problem = [], [(float(f"{cost:.0f}"), ins, outs) for cost, ins, outs in step.nodes]
+        peak = int(check(program, path, problem, 2**60, schedule)["unconstrained peak"])
+        for share in (0.9, 0.7):
+            result = check(program, path, problem, int(share * peak), schedule)
+            assert result["feasible"] == "yes", (path, share, result)
+    print(f"{len(names)} nets, every schedule replayed")
+
+
 def broken_files(program, folder):
     path = os.path.join(folder, "broken.problem")
     for text, says in (("", "ends too early"), ("1", "expected the number of values"),
@@ -171,9 +190,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--problems", type=int, default=20)
+    parser.add_argument("--nets", default="vgg16,mobilenet,unet,gpt")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         random_problems(arguments.program, folder, arguments.problems)
+        nets(arguments.program, folder, arguments.nets.split(","))
         broken_files(arguments.program, folder)
 
 
