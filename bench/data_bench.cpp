@@ -142,7 +142,7 @@ Turn stream_turn(const std::vector<std::string>& files) {
   const auto streamed = std::make_shared<Training>(workload, data::npy(options), true);
   const auto arrays = std::make_shared<Training>(workload, rows->source, true);
   const auto borrowed = std::make_shared<Training>(workload, rows->source, false);
-  return [=] {
+  return [=, rows = rows] {  // The arrays are the caller's.
     return fmt::format("{{\"seconds\": {:.6f}, \"arrays\": {:.6f}, \"borrowed\": {:.6f}}}",
                        streamed->epoch(), arrays->epoch(), borrowed->epoch());
   };

@@ -37,11 +37,12 @@ size_t piece_bytes(const ReadAheadOptions& options, int64_t rows) {
   return bytes;
 }
 
-// So few rows that at least two pieces find room, and no more than a batch.
+// So few rows that at least two pieces find room, and at most a quarter of a batch: a caller that
+// waits for one piece reads another one meanwhile.
 int64_t rows_of_piece(const ReadAheadOptions& options) {
   const size_t most = options.bytes == 0 ? kPieceBytes : std::min(kPieceBytes, options.bytes / 2);
   const size_t row = std::max<size_t>(1, piece_bytes(options, 64) / 64);
-  return std::clamp<int64_t>(static_cast<int64_t>(most / row), 1, options.batch_rows);
+  return std::clamp<int64_t>(static_cast<int64_t>(most / row), 1, (options.batch_rows + 3) / 4);
 }
 
 int64_t pieces_within(const ReadAheadOptions& options) {
@@ -210,9 +211,14 @@ void ReadAhead::read_rows(std::span<const int64_t> rows, std::span<const Tensor>
 // its piece is then read here too, and what it reads is for nobody.
 bool ReadAhead::wait_for(const Piece& piece) {
   constexpr auto kPatience = std::chrono::milliseconds(2);
+  // To sleep and be woken takes longer than to read a small batch.
+  constexpr auto kAwake = std::chrono::microseconds(20);
+  const auto end = std::chrono::steady_clock::now() + kAwake;
+  while (!piece.is_ready && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  if (piece.is_ready) return true;
   std::unique_lock lock(mutex_);
   caller_sleeps_ = true;
-  const auto is_ready = [&] { return piece.is_ready; };
+  const auto is_ready = [&] { return piece.is_ready.load(); };
   const bool ready = reader_ ? was_read_.wait_for(lock, kPatience, is_ready)
                              : (was_read_.wait(lock, is_ready), true);
   caller_sleeps_ = false;

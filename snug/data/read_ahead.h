@@ -1,7 +1,9 @@
 // Rows that are read before they are asked for, on threads of their own.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -58,7 +60,7 @@ class ReadAhead final : public Source {
     std::vector<std::byte> memory;
     std::vector<Tensor> slots;
     std::vector<int64_t> rows;
-    bool is_ready = false;
+    std::atomic<bool> is_ready = false;
     std::exception_ptr error;
   };
   struct Part {
@@ -87,7 +89,7 @@ class ReadAhead final : public Source {
   ReadAheadOptions options_;
   int64_t piece_rows_ = 1;
   int64_t pieces_per_batch_ = 1;
-  std::vector<Piece> pieces_;  // A ring.
+  std::deque<Piece> pieces_;  // A ring.
 
   std::mutex source_use_;  // Where there is no twin.
   std::mutex mutex_;       // For all that follows.

@@ -12,16 +12,26 @@
 namespace snug {
 namespace {
 
+constexpr int64_t kSmallBytes = int64_t{256} << 10;
+
+// What readers on several threads share.
+struct RowFiles {
+  std::vector<RowFile> files;
+  // As they stand in the file: the rows of fields beside a larger one, as labels are. A request for
+  // each of them would take as long as one for the row itself.
+  std::vector<std::vector<std::byte>> small;
+};
+
 class RowFileSource final : public RandomSource {
  public:
-  RowFileSource(std::shared_ptr<const std::vector<RowFile>> files, size_t buffer_bytes)
-      : shared_(std::move(files)), files_(*shared_), sizes_(files_.size()) {
+  RowFileSource(std::shared_ptr<const RowFiles> files, size_t buffer_bytes, bool is_twin = false)
+      : shared_(std::move(files)), files_(shared_->files), sizes_(files_.size()) {
     std::vector<Field> fields;
     std::vector<int64_t> rows;
     for (size_t i = 0; i < files_.size(); ++i) {
       fields.push_back(files_[i].field);
       rows.push_back(files_[i].rows);
-      held_bytes_ += files_[i].held.size();
+      held_bytes_ += is_twin ? 0 : files_[i].held.size() + shared_->small[i].size();
       if (files_[i].file == nullptr) continue;
       sizes_[i] = files_[i].file->size();
       reads_ = true;
@@ -32,12 +42,14 @@ class RowFileSource final : public RandomSource {
 
   size_t buffer_bytes() const override { return buffer_.size() + held_bytes_; }
   int64_t batches_ahead() const override { return reads_ ? kAsManyAsHelp : 0; }
-  SourcePtr twin() override { return std::make_shared<RowFileSource>(shared_, buffer_.size()); }
+  SourcePtr twin() override {
+    return std::make_shared<RowFileSource>(shared_, buffer_.size(), /*is_twin=*/true);
+  }
 
   // Rows that come in no order are read in the order of the file, those that stand close together
   // in one request.
   void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
-    if (files_[field].file == nullptr || rows.size() < 2) {
+    if (files_[field].file == nullptr || !shared_->small[field].empty() || rows.size() < 2) {
       return RandomSource::read(field, rows, slot);
     }
     std::array<Wanted, kSortedRows> wanted{};
@@ -147,6 +159,10 @@ class RowFileSource final : public RandomSource {
 
   void read_bytes(int field, std::span<std::byte> into, size_t start) {
     const RowFile& rows = files_[field];
+    if (const std::vector<std::byte>& small = shared_->small[field]; !small.empty()) {
+      std::memcpy(into.data(), small.data() + start, into.size());
+      return;
+    }
     const int64_t offset = rows.offset + static_cast<int64_t>(start);
     const size_t count = rows.file->read_at(into, offset);
     if (count < into.size()) refuse_change(field, offset + static_cast<int64_t>(count));
@@ -159,7 +175,7 @@ class RowFileSource final : public RandomSource {
         files_[field].file->path().string(), sizes_[field], now);
   }
 
-  std::shared_ptr<const std::vector<RowFile>> shared_;
+  std::shared_ptr<const RowFiles> shared_;
   const std::vector<RowFile>& files_;
   std::vector<int64_t> sizes_;  // When they were opened.
   bool reads_ = false;          // Not all rows are held.
@@ -228,8 +244,22 @@ void swap_bytes(std::span<std::byte> elements, size_t size) {
 }
 
 SourcePtr row_files(std::vector<RowFile> files, size_t buffer_bytes) {
-  return std::make_shared<RowFileSource>(
-      std::make_shared<const std::vector<RowFile>>(std::move(files)), buffer_bytes);
+  const auto bytes_of = [](const RowFile& file) {
+    return file.rows * static_cast<int64_t>(file.field.row_bytes());
+  };
+  int64_t largest = 0;
+  for (const RowFile& file : files) largest = std::max(largest, bytes_of(file));
+  RowFiles all{.files = std::move(files), .small = {}};
+  all.small.resize(all.files.size());
+  for (size_t i = 0; i < all.files.size(); ++i) {
+    const RowFile& file = all.files[i];
+    const int64_t bytes = bytes_of(file);
+    if (file.file == nullptr || bytes > kSmallBytes || bytes >= largest) continue;
+    all.small[i].resize(static_cast<size_t>(bytes));
+    file.file->read_exactly_at(all.small[i], file.offset);
+  }
+  return std::make_shared<RowFileSource>(std::make_shared<const RowFiles>(std::move(all)),
+                                         buffer_bytes);
 }
 
 }  // namespace snug
