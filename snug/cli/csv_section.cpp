@@ -16,7 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 11> kKeys = {
     "train",      "validation",       "label", "sample_weight", "header", "columns", "delimiter",
     "on_bad_row", "bad_rows_at_most", "split", "timeseries"};
-constexpr std::array<std::string_view, 3> kColumnKeys = {"use", "missing", "buckets"};
+constexpr std::array<std::string_view, 5> kColumnKeys = {"use", "missing", "buckets", "clip",
+                                                         "unseen"};
 constexpr std::string_view kColumnForms =
     "a word (standardise, min_max, log, as_is, one_hot, index, hash, drop) or a map such as {use: "
     "standardise, missing: mean}";
@@ -37,7 +38,7 @@ std::vector<std::string> names_of(const YamlValue* value) {
 }
 
 void read_missing(const YamlValue& value, ColumnSetting& setting) {
-  for (int i = 0; i <= static_cast<int>(MissingRule::category); ++i) {
+  for (int i = 0; i <= static_cast<int>(MissingRule::median); ++i) {
     const auto rule = static_cast<MissingRule>(i);
     if (rule != MissingRule::value && value.is_scalar() && value.text == name_of(rule)) {
       setting.missing = rule;
@@ -48,7 +49,7 @@ void read_missing(const YamlValue& value, ColumnSetting& setting) {
   try {
     setting.missing_value = value.as_double();
   } catch (const Error&) {
-    value.refuse("refuse, mean, flag, category or a number");
+    value.refuse("refuse, mean, median, flag, category or a number");
   }
 }
 
@@ -56,6 +57,19 @@ void read_buckets(const YamlValue& value, ColumnSetting& setting) {
   constexpr int64_t kMost = 1 << 16;
   setting.buckets = value.as_int();
   if (setting.buckets < 1 || setting.buckets > kMost) value.refuse("from 1 to 65536");
+}
+
+// [low, high]
+void read_clip(const YamlValue& value, ColumnSetting& setting) {
+  if (!value.is_list() || value.list.size() != 2) value.refuse("two numbers, such as [0, 100]");
+  setting.low = value.list[0].as_double();
+  setting.high = value.list[1].as_double();
+}
+
+void read_unseen(const YamlValue& value, ColumnSetting& setting) {
+  const std::string& word = value.as_text();
+  if (word != "missing" && word != "refuse") value.refuse("missing or refuse");
+  setting.unseen_is_missing = word == "missing";
 }
 
 ColumnSetting read_column(const YamlValue& value) {
@@ -78,6 +92,8 @@ ColumnSetting read_column(const YamlValue& value) {
   if (const YamlValue* word = value.find("use")) use(*word);
   if (const YamlValue* missing = value.find("missing")) read_missing(*missing, setting);
   if (const YamlValue* buckets = value.find("buckets")) read_buckets(*buckets, setting);
+  if (const YamlValue* clip = value.find("clip")) read_clip(*clip, setting);
+  if (const YamlValue* unseen = value.find("unseen")) read_unseen(*unseen, setting);
   return setting;
 }
 
@@ -217,6 +233,18 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
   return opened;
 }
 
+// [low, high], as read_clip() reads it.
+static void set_clip(YamlValue& value, const Column& column) {
+  value.kind = YamlValue::Kind::list;
+  for (const double bound : {column.low, column.high}) {
+    value.list.emplace_back();
+    value.list.back().where = value.where;
+    value.list.back().set_text(std::isfinite(bound) ? fmt::format("{}", bound)
+                               : bound < 0          ? "-inf"
+                                                    : "inf");
+  }
+}
+
 void set_columns(RunFile& run, const Columns& columns) {
   YamlValue& data = run.tree.at("data", run.file);
   data.at("header", run.file).set_text(columns.has_header ? "true" : "false");
@@ -235,6 +263,8 @@ void set_columns(RunFile& run, const Columns& columns) {
     if (column.use == ColumnUse::hash) {
       value.at("buckets", run.file).set_text(std::to_string(column.buckets));
     }
+    if (column.unseen_is_missing) value.at("unseen", run.file).set_text("missing");
+    if (column.is_clipped()) set_clip(value.at("clip", run.file), column);
   }
 }
 

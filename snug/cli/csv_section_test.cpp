@@ -47,6 +47,24 @@ TEST_F(CsvSection, ReadsColumns) {
   EXPECT_EQ(data.train->rows(), 3);
 }
 
+// What was said comes back from the run file that a run writes.
+TEST_F(CsvSection, ClipMedianAndUnseen) {
+  RunFile run = run_with(
+      "train: t.csv, label: y, columns: {age: {clip: [25, 35], missing: median}, "
+      "city: {unseen: missing}}");
+  const RunData data = open_data(run, {.cache = folder_ / "cache"});
+  EXPECT_EQ(data.columns->find("age")->low, 25);
+  EXPECT_EQ(data.columns->find("age")->missing_value, 30);
+  EXPECT_TRUE(data.columns->find("city")->unseen_is_missing);
+  set_columns(run, *data.columns);
+  write_text(real_files(), folder_ / "again.yaml", yaml_text(run.tree));
+  const RunFile again = read_run_file((folder_ / "again.yaml").string(), {});
+  EXPECT_EQ(open_data(again, {.cache = folder_ / "cache"}).columns->json(), data.columns->json());
+  expect_within(refusal("train: t.csv, label: y, columns: {age: {clip: 3}}"), "two numbers");
+  expect_within(refusal("train: t.csv, label: y, columns: {city: {unseen: drop}}"),
+                "missing or refuse");
+}
+
 TEST_F(CsvSection, SeveralLabels) {
   const RunData data = open("train: t.csv, label: [w, age]");
   EXPECT_EQ(data.train->fields()[1].row, Shape({2}));
@@ -71,7 +89,7 @@ TEST_F(CsvSection, MistakesHaveAPlace) {
   expect_within(refusal("train: t.csv, label: y, columns: {age: bogus}"), "run.yaml:1");
   expect_within(refusal("train: t.csv, label: y, columns: {age: {us: log}}"), "did you mean use?");
   expect_within(refusal("train: t.csv, label: y, columns: {age: {missing: often}}"),
-                "refuse, mean, flag, category or a number");
+                "refuse, mean, median, flag, category or a number");
   expect_within(refusal("train: t.csv, label: y, columns: {city: {hash: 0}}"), "from 1 to 65536");
   expect_within(refusal("train: t.csv, label: y, columns: [age]"), "a map of columns");
   expect_within(refusal("train: t.csv, label: y, delimiter: \"::\""), "one character, or tab");

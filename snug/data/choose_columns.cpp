@@ -45,13 +45,33 @@ MissingRule chosen_rule(const ColumnScan& scan, const Column& column, Role role)
 }
 
 void check_rule(const Column& column, std::string_view file) {
-  const bool of_numbers = column.missing == MissingRule::mean ||
-                          column.missing == MissingRule::value ||
-                          column.missing == MissingRule::flag;
+  const bool of_numbers =
+      column.missing == MissingRule::mean || column.missing == MissingRule::value ||
+      column.missing == MissingRule::median || column.missing == MissingRule::flag;
   if (column.missing == MissingRule::refuse || of_numbers == column.is_number()) return;
   throw Error("{}: column \"{}\" is {}, for which missing cannot be {}; give {}", file, column.name,
               name_of(column.use), name_of(column.missing),
-              of_numbers ? "category" : "mean, flag or a number");
+              of_numbers ? "category" : "mean, median, flag or a number");
+}
+
+void check_clip(const Column& column, std::string_view file) {
+  if (column.is_clipped() && !column.is_number()) {
+    throw Error("{}: column \"{}\" is {}, for which there is no clip; leave it out", file,
+                column.name, name_of(column.use));
+  }
+  if (column.low <= column.high) return;
+  throw Error("{}: column \"{}\" is clipped from {} to {}; give the lower bound first", file,
+              column.name, column.low, column.high);
+}
+
+void check_unseen(const Column& column, const ColumnSetting& wish, Role role,
+                  std::string_view file) {
+  const bool knows = column.use == ColumnUse::one_hot || column.use == ColumnUse::index;
+  if (!wish.unseen_is_missing || (knows && role == Role::input)) return;
+  throw Error(
+      "{}: column \"{}\" is {}, for which unseen means nothing; it is for inputs that are "
+      "one_hot or index",
+      file, column.name, role == Role::label ? "the label" : name_of(column.use));
 }
 
 void fit_number(const ColumnScan& scan, Column& column) {
@@ -60,12 +80,20 @@ void fit_number(const ColumnScan& scan, Column& column) {
     column.shift = mean;
     column.scale = deviation > 0 ? 1 / deviation : 1;
   } else if (column.use == ColumnUse::min_max) {
-    column.shift = scan.min;
-    column.scale = scan.max > scan.min ? 1 / (scan.max - scan.min) : 1;
+    const double min = std::clamp(scan.min, column.low, column.high);
+    const double max = std::clamp(scan.max, column.low, column.high);
+    column.shift = min;
+    column.scale = max > min ? 1 / (max - min) : 1;
   }
-  if (column.missing != MissingRule::value) column.missing_value = mean;
+  if (column.missing == MissingRule::median) {
+    column.missing_value = scan.sketch.median();
+  } else if (column.missing != MissingRule::value) {
+    column.missing_value = mean;
+  }
   column.note = fmt::format("mean {:.4g}, deviation {:.4g}, {:.4g} to {:.4g}", mean, deviation,
                             scan.min, scan.max);
+  if (column.is_clipped())
+    column.note += fmt::format("; clipped to {:.4g} .. {:.4g}", column.low, column.high);
   if (scan.min == scan.max) column.note += "; always the same";
 }
 
@@ -101,6 +129,8 @@ void add_missing_note(const ColumnScan& scan, Column& column) {
                               : column.missing == MissingRule::category ? "a category of their own"
                               : column.missing == MissingRule::value
                                   ? fmt::format("{:.4g}", column.missing_value)
+                              : column.missing == MissingRule::median
+                                  ? fmt::format("the median, {:.4g}", column.missing_value)
                               : column.missing == MissingRule::flag ? "the mean, with a flag"
                                                                     : "the mean";
   column.note += fmt::format("; {} missing become {}", scan.missing, becomes);
@@ -115,7 +145,12 @@ Column choose_column(const ColumnScan& scan, const ColumnSetting& wish, Role rol
   column.missing = wish.missing.value_or(chosen_rule(scan, column, role));
   column.missing_value = wish.missing_value;
   if (column.use == ColumnUse::hash) column.buckets = wish.buckets;
+  column.low = wish.low;
+  column.high = wish.high;
+  column.unseen_is_missing = wish.unseen_is_missing.value_or(false);
   check_rule(column, file);
+  check_clip(column, file);
+  check_unseen(column, wish, role, file);
   if (column.is_number()) {
     if (scan.numbers == 0) {
       throw DataError(

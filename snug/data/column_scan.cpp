@@ -78,6 +78,7 @@ void ColumnScan::add(std::string_view cell, int64_t line) {
               .origin = number,
               .min = number,
               .max = number});
+    if (wants_sketch) sketch.add(number);
   }
   if (wants_hash) add_hash(cell, line);
 }
@@ -110,6 +111,7 @@ void ColumnScan::add_hash(std::string_view cell, int64_t line) {
 void ColumnScan::restart() {
   cells = missing = numbers = not_finite = whole = first_text_line = 0;
   hash = 0;
+  sketch = {};
   origin_ = sum_ = squares_ = 0;
 }
 
@@ -118,6 +120,7 @@ void ColumnScan::merge(const ColumnScan& later) {
   missing += later.missing;
   not_finite += later.not_finite;
   hash += later.hash;
+  if (wants_sketch) sketch.merge(later.sketch);
   if (first_text_line == 0 && later.first_text_line != 0) {
     first_text = later.first_text;
     first_text_line = later.first_text_line;

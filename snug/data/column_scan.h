@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "snug/data/quantile_sketch.h"
+
 namespace snug {
 
 // Different texts, each with how often it came, as long as they are few.
@@ -84,6 +86,8 @@ struct ColumnScan {
   Vocabulary values;        // Of the cells that are not missing.
   std::string first_text;   // The first cell that is no number, and its line.
   int64_t first_text_line = 0;
+  QuantileSketch sketch;  // Of the finite numbers, where it is wanted.
+  bool wants_sketch = false;
   // Of all cells and their lines, where it is wanted: equal columns have equal ones.
   bool wants_hash = false;
   uint64_t hash = 0;

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kUses = {"drop",  "standardise", "min_max", "log",
                                                    "as_is", "one_hot",     "index",   "hash"};
-constexpr std::array<std::string_view, 5> kRules = {"refuse", "mean", "value", "flag", "category"};
+constexpr std::array<std::string_view, 6> kRules = {"refuse", "mean",     "value",
+                                                    "flag",   "category", "median"};
 
 }  // namespace
 
@@ -45,6 +46,7 @@ int64_t Column::width() const {
 }
 
 float Column::scaled(double number) const {
+  number = std::clamp(number, low, high);
   if (use == ColumnUse::log) number = std::log1p(number);
   return static_cast<float>((number - shift) * scale);
 }

@@ -2,7 +2,9 @@
 // the training data.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +36,7 @@ enum class MissingRule {
   value,     // A number that was given.
   flag,      // The mean, and one more number that is 1 where the cell is missing.
   category,  // A category of its own; all zeros with one_hot.
+  median,    // The median of the column, to within 1 % of its rows.
 };
 std::string_view name_of(MissingRule rule);
 
@@ -42,7 +45,10 @@ struct ColumnSetting {
   std::optional<ColumnUse> use;
   std::optional<MissingRule> missing;
   double missing_value = 0;
-  int64_t buckets = 64;  // Of hash.
+  int64_t buckets = 64;                                   // Of hash.
+  double low = -std::numeric_limits<double>::infinity();  // Numbers below it become it,
+  double high = std::numeric_limits<double>::infinity();  // those above this one this.
+  std::optional<bool> unseen_is_missing;  // Of categories; else a row with an unseen one is bad.
 };
 
 // A column with all that is needed to encode it.
@@ -52,11 +58,15 @@ struct Column {
   MissingRule missing = MissingRule::refuse;
   double missing_value = 0;  // As the column has it, not as it is encoded.
   int64_t buckets = 0;
-  double shift = 0, scale = 1;          // Of numbers: (x - shift) * scale.
+  double shift = 0, scale = 1;                            // Of numbers: (x - shift) * scale.
+  double low = -std::numeric_limits<double>::infinity();  // Before that they are held within.
+  double high = std::numeric_limits<double>::infinity();
+  bool unseen_is_missing = false;       // Of categories.
   std::vector<std::string> vocabulary;  // Of categories.
   std::string note;                     // Why it was chosen so, for people.
 
   bool is_number() const { return use >= ColumnUse::standardise && use <= ColumnUse::as_is; }
+  bool is_clipped() const { return std::isfinite(low) || std::isfinite(high); }
   // How many numbers it becomes.
   int64_t width() const;
 

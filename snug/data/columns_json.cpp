@@ -16,6 +16,9 @@ std::string Columns::json() const {
       item["shift"] = column.shift;
       item["scale"] = column.scale;
     }
+    if (std::isfinite(column.low)) item["low"] = column.low;
+    if (std::isfinite(column.high)) item["high"] = column.high;
+    if (column.unseen_is_missing) item["unseen_is_missing"] = true;
     if (!column.vocabulary.empty()) item["vocabulary"] = column.vocabulary;
     item["note"] = column.note;
     list.push_back(std::move(item));
@@ -39,7 +42,7 @@ Columns Columns::from_json(std::string_view text) {
     for (const nlohmann::json& item : all.at("columns")) {
       Column column{.name = item.at("name"), .use = column_use(item.at("use").get<std::string>())};
       const int rule = item.at("missing");
-      if (rule < 0 || rule > static_cast<int>(MissingRule::category)) {
+      if (rule < 0 || rule > static_cast<int>(MissingRule::median)) {
         throw DataError("columns: there is no rule {} for missing cells", rule);
       }
       column.missing = static_cast<MissingRule>(rule);
@@ -47,6 +50,11 @@ Columns Columns::from_json(std::string_view text) {
       column.buckets = item.value("buckets", int64_t{0});
       column.shift = item.value("shift", 0.0);
       column.scale = item.value("scale", 1.0);
+      column.low = item.value("low", column.low);
+      column.high = item.value("high", column.high);
+      if (!(column.low <= column.high))
+        throw DataError("columns: clip from {} to {}", column.low, column.high);
+      column.unseen_is_missing = item.value("unseen_is_missing", false);
       column.vocabulary = item.value("vocabulary", std::vector<std::string>());
       column.note = item.value("note", "");
       result.columns.push_back(std::move(column));

@@ -97,7 +97,7 @@ TEST(Columns, MistakesAreNamed) {
       message(table, {.labels = {"income"}, .settings = {{"age", {.use = ColumnUse::drop}}}}),
       "no column is left");
   expect_within(message(table, {.settings = {{"age", {.missing = MissingRule::category}}}}),
-                "mean, flag or a number");
+                "mean, median, flag or a number");
   expect_within(message_of([] { column_use("one_hut"); }), "did you mean one_hot");
 }
 

@@ -261,6 +261,8 @@ Path packed_path(const CsvOptions& options, FileSystem& files) {
     key += fmt::format("{}|{}|{}|{}|{}\n", name, setting.use ? static_cast<int>(*setting.use) : -1,
                        setting.missing ? static_cast<int>(*setting.missing) : -1,
                        setting.missing_value, setting.buckets);
+    key += fmt::format("{}|{}|{}\n", setting.low, setting.high,
+                       setting.unseen_is_missing.value_or(false) ? 1 : 0);
   }
   if (options.like != nullptr) key += options.like->json();
   return options.cache / fmt::format("{}-{:016x}.rows", options.files[0].filename().string(),
@@ -309,10 +311,12 @@ Columns learned_columns(const CsvOptions& options, CsvTable& table,
                         std::optional<TableNumbers>& numbers) {
   TableScanOptions scan_options{.values_of_numbers = false,
                                 .values_of = {},
+                                .medians_of = {},
                                 .most_number_bytes = static_cast<size_t>(options.most_in_memory),
                                 .threads = options.threads};
   for (const auto& [name, setting] : options.wishes.settings) {
     if (setting.use && *setting.use >= ColumnUse::one_hot) scan_options.values_of.push_back(name);
+    if (setting.missing == MissingRule::median) scan_options.medians_of.push_back(name);
   }
   TableScan scan = scan_table(table, scan_options);
   if (scan.records == 0) {

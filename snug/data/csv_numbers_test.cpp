@@ -130,5 +130,49 @@ TEST(CsvNumbers, AColumnThatWasMisjudgedIsCountedAgain) {
   EXPECT_EQ(column->vocabulary, (std::vector<std::string>{"7", "red"}));
 }
 
+// The same in memory and in the cache, and by what the model keeps of the columns.
+TEST(CsvNumbers, ColumnsAreClippedAndTakeTheMedian) {
+  MemoryFiles files;
+  std::string text = "a,b,c,label\n";
+  for (int i = 0; i < 101; ++i)
+    text += fmt::format("{},{},{},1\n", i * i, i, i % 2 == 0 ? "x" : "y");
+  write(files, "t.csv", text + ",500,x,1\n");
+  data::CsvOptions options{
+      .files = {"t.csv"}, .wishes = {.labels = {"label"}}, .file_system = &files};
+  options.wishes.settings["a"] = {.use = ColumnUse::as_is, .missing = MissingRule::median};
+  options.wishes.settings["b"] = {.use = ColumnUse::min_max, .low = 10, .high = 60};
+  options.wishes.settings["c"] = {.unseen_is_missing = true};
+  const data::CsvData data = data::csv(options);
+  EXPECT_EQ(read_rows(*data.source, 0, {101, 35, 3}),
+            (std::vector<float>{2500, 1, 1, 0, 35 * 35, 0.5, 0, 1, 9, 0, 0, 1}));
+  const Columns kept = Columns::from_json(data.columns.json());
+  EXPECT_EQ(kept.columns, data.columns.columns);
+  files.remove("new.csv");
+  write(files, "new.csv", "a,b,c\n,-7,z\n1,61,y\n");
+  const data::CsvData later =
+      data::csv({.files = {"new.csv"}, .like = &kept, .file_system = &files});
+  EXPECT_EQ(read_rows(*later.source, 0, {0, 1}), (std::vector<float>{2500, 0, 0, 0, 1, 1, 0, 1}));
+}
+
+TEST(CsvNumbers, WishesThatMeanNothingAreNamed) {
+  MemoryFiles files;
+  write(files, "t.csv", "a,c,label\n1,x,1\n2,y,0\n");
+  const auto refusal = [&](const char* column, const ColumnSetting& setting) {
+    data::CsvOptions options{
+        .files = {"t.csv"}, .wishes = {.labels = {"label"}}, .file_system = &files};
+    options.wishes.settings[column] = setting;
+    return message_of([&] { data::csv(options); });
+  };
+  EXPECT_NE(refusal("c", {.low = 0}).find("\"c\" is one_hot, for which there is no clip"),
+            std::string::npos);
+  EXPECT_NE(refusal("a", {.low = 3, .high = 1}).find("clipped from 3 to 1"), std::string::npos);
+  EXPECT_NE(refusal("a", {.unseen_is_missing = true}).find("unseen means nothing"),
+            std::string::npos);
+  EXPECT_NE(refusal("label", {.unseen_is_missing = true}).find("the label, for which"),
+            std::string::npos);
+  EXPECT_NE(refusal("c", {.missing = MissingRule::median}).find("missing cannot be median"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace snug::testing

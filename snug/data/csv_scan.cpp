@@ -139,12 +139,20 @@ class LaneScan {
     for (size_t i = 0; i < columns.size(); ++i) {
       columns[i].cells += static_cast<int64_t>(cells_.rows());
       if (wants_values_[i] && !values_[i].is_full()) add_values(i);
+      if (columns[i].wants_sketch) add_to_sketch(i);
       if (!columns[i].wants_hash) continue;
       for (size_t row = 0; row < cells_.rows(); ++row)
         columns[i].add_hash(cells_.cell(row, i), cells_.line(row));
     }
     sums_.add(cells_.values());
     if (keep_) keep_numbers(file);
+  }
+
+  void add_to_sketch(size_t column) {
+    for (size_t row = 0; row < cells_.rows(); ++row) {
+      const double number = cells_.row(row)[column];
+      if (!std::isnan(number)) slot_->found.columns[column].sketch.add(number);
+    }
   }
 
   void keep_numbers(int file) {
@@ -223,7 +231,10 @@ class Scan {
     const size_t columns = table.names().size();
     const size_t most = std::min(size_t{256} << 10, kMostBytes / columns);
     for (const std::string& name : table.names()) whole_.columns.emplace_back(name, most);
-    for (ColumnScan& column : whole_.columns) column.wants_hash = options.hashes;
+    for (ColumnScan& column : whole_.columns) {
+      column.wants_hash = options.hashes;
+      column.wants_sketch = std::ranges::count(options.medians_of, column.name) > 0;
+    }
     for (size_t i = 0; i < blocks_.lanes(); ++i) lanes_.emplace_back(columns, most, wants_values);
     for (size_t i = 0; i < blocks_.slots(); ++i)
       slots_.emplace_back().found.columns = whole_.columns;

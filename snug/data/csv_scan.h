@@ -40,8 +40,9 @@ struct TableScanOptions {
   // stand here.
   bool values_of_numbers = true;
   std::vector<std::string> values_of;
-  size_t most_number_bytes = 0;  // What `numbers` may take.
-  int threads = 0;               // 0: the machine's.
+  std::vector<std::string> medians_of;  // Columns with a sketch.
+  size_t most_number_bytes = 0;         // What `numbers` may take.
+  int threads = 0;                      // 0: the machine's.
 };
 
 // Records with another number of cells than there are columns count, but are not looked into. At

@@ -55,6 +55,7 @@ void RowEncoder::find_shortcuts() {
   for (size_t i = 0; i < kept_.size(); ++i) {
     const Column& column = columns_.columns[kept_[i].column];
     linear &= column.is_number() && column.use != ColumnUse::log && !kept_[i].weight;
+    linear &= !column.is_clipped();
     if (!kept_[i].input) continue;
     side_by_side &= column.is_number() && column.width() == 1;
     side_by_side &= missing_inputs_.empty() || last + 1 == i;
@@ -137,7 +138,7 @@ bool RowEncoder::encode_numbers(std::span<const double> values, int64_t first_li
 
 bool RowEncoder::encode_number(const Kept& kept, double number, uint32_t& word) const {
   const Column& column = columns_.columns[kept.column];
-  if (column.use == ColumnUse::log && number <= -1) return false;
+  if (column.use == ColumnUse::log && std::max(number, column.low) <= -1) return false;
   const float value = column.scaled(number);
   if (!std::isfinite(value) || (kept.weight && value < 0)) return false;
   word = std::bit_cast<uint32_t>(value);
@@ -153,7 +154,9 @@ std::string RowEncoder::encode_cell(const Kept& kept, std::string_view cell, uin
   if (column.is_number()) {
     const std::optional<double> number = number_of(cell);
     if (!number) return "a number was expected";
-    if (column.use == ColumnUse::log && *number <= -1) return "a number above -1 was expected";
+    if (column.use == ColumnUse::log && std::max(*number, column.low) <= -1) {
+      return "a number above -1 was expected";
+    }
     const float value = column.scaled(*number);
     if (!std::isfinite(value)) return "a finite number that float32 holds was expected";
     if (!encode_number(kept, *number, word)) return "a weight of 0 or more was expected";
@@ -164,7 +167,10 @@ std::string RowEncoder::encode_cell(const Kept& kept, std::string_view cell, uin
     return "";
   }
   const auto found = kept.lookup.find(cell);
-  if (found == kept.lookup.end()) return unseen_problem(column, cell);
+  if (found == kept.lookup.end()) {
+    word = column.missing_bits();
+    return column.unseen_is_missing ? "" : unseen_problem(column, cell);
+  }
   word = found->second;
   return "";
 }
