@@ -56,11 +56,23 @@ int64_t must_cross(const UnitGraph& graph, int unit) {
   return cut.solve();
 }
 
+int64_t pinned_bytes(const UnitGraph& graph) {
+  int64_t bytes = 0;
+  for (size_t v = 0; v < graph.bytes.size(); ++v) bytes += graph.pinned[v] ? graph.bytes[v] : 0;
+  return bytes;
+}
+
 }  // namespace
 
+int64_t least_bytes_beside_a_file(const UnitGraph& graph) {
+  int64_t most = pinned_bytes(graph);
+  for (int u = 0; u < graph.program_size; ++u)
+    most = std::max(most, working_bytes(graph, graph.units[u]));
+  return most;
+}
+
 int64_t least_bytes(const UnitGraph& graph) {
-  int64_t most = 0;
-  for (size_t v = 0; v < graph.bytes.size(); ++v) most += graph.pinned[v] ? graph.bytes[v] : 0;
+  int64_t most = pinned_bytes(graph);
   std::vector<int64_t> own;
   for (int u = 0; u < graph.program_size; ++u) own.push_back(working_bytes(graph, graph.units[u]));
   std::vector<int> order(graph.program_size);

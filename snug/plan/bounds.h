@@ -12,6 +12,10 @@ namespace snug {
 // cannot be made again, or what it would be made from.
 int64_t least_bytes(const UnitGraph& graph);
 
+// The same where all else may wait in a file: what one unit needs for itself, or what is needed at
+// the end.
+int64_t least_bytes_beside_a_file(const UnitGraph& graph);
+
 // The floor of one order of first executions: the largest working set of one unit with what must
 // live beside it, that is, the values that nothing can make again and that are read later.
 int64_t least_peak(const Timeline& timeline);

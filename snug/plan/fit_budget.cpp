@@ -17,8 +17,10 @@ struct Way {
   double fastest_ns = 0;  // With nothing computed again.
 };
 
-// The ways to run `rows`: as it runs best, then in smaller and smaller parts. Parts have their rows
-// brought: what a part has read, the next one need not keep.
+// The ways to run `rows`: as it runs best, then in smaller and smaller parts, at last node by node.
+// Parts have their rows brought: what a part has read, the next one need not keep. A stage of many
+// nodes reads many values; where those are of all rows, as between batch norms, one node at a time
+// needs the least at once.
 std::vector<Way> ways(int64_t rows, const Target& target, const InstantiateOptions& options) {
   const PartitionOptions& first = options.partition;
   const bool feeds = !options.fed.empty();
@@ -35,6 +37,11 @@ std::vector<Way> ways(int64_t rows, const Target& target, const InstantiateOptio
       way.one_lane = one_lane;
       all.push_back({way, feeds});
     }
+  }
+  if (!first.reproducible) {
+    PartitionOptions way = first;
+    way.parts = false;
+    all.push_back({way, false});
   }
   return all;
 }

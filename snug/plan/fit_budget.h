@@ -34,10 +34,11 @@ class StepBudgetError : public BudgetError {
 using CostSource = std::function<CostModel()>;
 
 // The plan with the least predicted time within the budget (arena and variables), over all ways of
-// cutting the rows: as they run best, in parts of fewer rows side by side, or one after the other;
-// each with values computed again where that is needed. A step that fits as it runs best is taken
-// as it is, with all rows of the batch in their slots; otherwise those that can be fed are, where
-// that helps. Without `costs`, those of `options` hold. Throws StepBudgetError.
+// cutting the rows: as they run best, in parts of fewer rows side by side, or one after the other,
+// or node by node on all rows; each with values computed again where that is needed. A step that
+// fits as it runs best is taken as it is, with all rows of the batch in their slots; otherwise
+// those that can be fed are, where that helps. Without `costs`, those of `options` hold. Throws
+// StepBudgetError.
 PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
                         const Target& target, int64_t budget_bytes,
                         const InstantiateOptions& options = {}, const CostSource& costs = {});

@@ -54,6 +54,10 @@ const UnitGraph& Squeezer::graph() {
 }
 
 int64_t Squeezer::least_bytes() {
+  return spill_.allowed ? least_bytes_beside_a_file(graph()) : least_without_file();
+}
+
+int64_t Squeezer::least_without_file() {
   if (least_bytes_ < 0) least_bytes_ = snug::least_bytes(graph());
   return least_bytes_;
 }
@@ -103,7 +107,7 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
   int64_t limit = capacity;
   std::optional<std::vector<int>> sequence;
   const bool is_small = truth(limit).complete;
-  for (int i = 0; i < (is_small ? kSmallTries : kTries) && limit >= least_bytes(); ++i) {
+  for (int i = 0; i < (is_small ? kSmallTries : kTries) && limit >= least_without_file(); ++i) {
     int64_t work = search_work(graph(), Effort::quick);
     if (sequence && !is_small)
       sequence = tighten(graph(), *sequence, limit, work);
@@ -165,16 +169,17 @@ int64_t least_budget(std::span<Squeezer> ways) {
   std::ranges::stable_sort(order, {}, [](Squeezer* way) { return way->least_bytes(); });
   int64_t works = kUnlimited;
   for (Squeezer* way : order) works = std::min(works, way->free_plan().arena_bytes);
-  for (Squeezer* way : order) {
-    const int64_t floor = way->least_bytes();
+  // Brings `works` down as far as this way goes; whether it did.
+  const auto lower = [&](Squeezer& way, Effort first) {
+    const int64_t floor = way.least_bytes(), before = works;
     const auto fits = [&](int64_t capacity, Effort effort) {
-      return capacity >= floor && way->plan(capacity, effort).has_value();
+      return capacity >= floor && way.plan(capacity, effort).has_value();
     };
     // A search with more effort may find what a quick one did not, further down.
-    for (Effort effort = Effort::quick;; effort = Effort::full) {
+    for (Effort effort = first;; effort = Effort::full) {
       const int64_t less = hundredths_less(works, effort == Effort::quick ? 1 : 2);
       if (!fits(less, effort)) {
-        if (effort == Effort::full) break;
+        if (effort == Effort::full) return works < before;
         continue;
       }
       works = less;
@@ -183,7 +188,11 @@ int64_t least_budget(std::span<Squeezer> ways) {
         (fits(middle, Effort::quick) ? works : low) = middle;
       }
     }
-  }
+  };
+  for (Squeezer* way : order) lower(*way, Effort::quick);
+  // Until all of them have failed at two hundredths less than the same figure.
+  for (size_t failed = 0, i = 0; failed < order.size(); i = (i + 1) % order.size())
+    failed = lower(*order[i], Effort::full) ? 1 : failed + 1;
   return works + persistent;
 }
 

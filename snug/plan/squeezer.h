@@ -33,6 +33,7 @@ class Squeezer {
   double least_cost_ns(int64_t capacity);
 
  private:
+  int64_t least_without_file();
   bool fits_freely(int64_t capacity);
   std::optional<Plan> recomputed(int64_t capacity, Effort effort);
   std::optional<Plan> squeeze(int64_t capacity, Effort effort);

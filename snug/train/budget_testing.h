@@ -123,9 +123,10 @@ struct Outcome {
   std::vector<float> gradient;  // Of step 1, of all weights one after the other.
   float loss = 0;               // Of the last step.
   int64_t total_bytes = 0;
-  bool cut = false;    // Into micro-batches.
-  bool again = false;  // Something is computed again.
-  bool fed = false;    // Rows are brought by the stages that read them.
+  bool cut = false;      // Into other parts than without a budget: sums have another order.
+  bool by_node = false;  // On all rows, one node after the other.
+  bool again = false;    // Something is computed again.
+  bool fed = false;      // Rows are brought by the stages that read them.
 };
 
 struct TrainingOptions {
@@ -179,7 +180,9 @@ class Training {
     const Program& program = *runner_->programs()[0];
     outcome.weights = model_.get_weights();
     outcome.total_bytes = program.plan().total_bytes();
-    outcome.cut = runner_->cuts()[0].forced_part_rows > 0;
+    const PartitionOptions& cut = runner_->cuts()[0];
+    outcome.by_node = !cut.parts;
+    outcome.cut = cut.forced_part_rows > 0 || outcome.by_node;
     outcome.again = program.plan().steps.size() > program.problem().nodes.size();
     outcome.fed = program.tensor(runner_->step().inputs[0]).data == nullptr;
     return outcome;

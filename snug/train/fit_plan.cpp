@@ -27,6 +27,7 @@ std::string scheme_text(Runner& runner) {
     text = fmt::format("  rows of a batch: in parts of {} at most, {}\n", cut.forced_part_rows,
                        cut.one_lane ? "one after the other" : "side by side");
   }
+  if (!cut.parts) text = "  rows of a batch: all at once, node by node\n";
   if (feeds(program)) text += "  inputs: brought for each part when it runs\n";
   if (const size_t again = program.plan().steps.size() - problem.nodes.size(); again > 0)
     text += fmt::format("  computed again: {} of {} nodes\n", again, problem.nodes.size());

@@ -57,7 +57,7 @@ std::vector<int64_t> budgets_of(int64_t least, int64_t most) {
 }
 
 TEST(Budget, DoesNotChangeTheResult) {
-  int cut = 0, again = 0, fed = 0;
+  int cut = 0, again = 0, fed = 0, by_node = 0;
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
     const Outcome free = Training(c, {}).run();
@@ -74,12 +74,16 @@ TEST(Budget, DoesNotChangeTheResult) {
       cut += tight.cut;
       again += tight.again;
       fed += tight.fed;
+      by_node += tight.by_node;
       expect_same(free, tight, c);
     }
   }
   EXPECT_GT(cut, 5) << "too few micro-batches to be a test of them";
   EXPECT_GT(again, 5) << "too little is computed again to be a test of it";
   EXPECT_GT(fed, 5) << "rows are brought too seldom to be a test of it";
+  if (!kSanitized) {
+    EXPECT_GT(by_node, 0) << "no step runs node by node";
+  }
 }
 
 // Every budget, every cut, any number of threads: the same bits.
