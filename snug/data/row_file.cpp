@@ -12,7 +12,7 @@
 namespace snug {
 namespace {
 
-constexpr int64_t kSmallBytes = int64_t{256} << 10;
+constexpr int64_t kSmallBytes = int64_t{1} << 20;
 
 // What readers on several threads share.
 struct RowFiles {

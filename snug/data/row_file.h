@@ -32,7 +32,7 @@ void swap_bytes(std::span<std::byte> elements, size_t size);
 
 // Reads rows with pread, each run of neighbours in one request or in pieces of `buffer_bytes`
 // (which holds at least one element), so that memory does not depend on the file. What needs no
-// cast is read into the slot itself. Fields of at most 256 KiB beside larger ones are read at once
+// cast is read into the slot itself. Fields of at most 1 MiB beside larger ones are read at once
 // and held. Throws FileError when a file ends too early or has changed in
 // size since it was opened.
 SourcePtr row_files(std::vector<RowFile> files, size_t buffer_bytes);
