@@ -147,7 +147,10 @@ def main():
     options = arguments()
     lines = []
     if options.log and options.log.exists():
-        lines = [json.loads(line) for line in options.log.read_text().splitlines()]
+        # A line without an end is of a run that was stopped while it was written: it is made again.
+        whole = options.log.read_text().rpartition("\n")[0]
+        options.log.write_text(whole + "\n" if whole else "")
+        lines = [json.loads(line) for line in whole.splitlines()]
     known = {line["run"] for line in lines}
     test = Test(options.snug)
     print(f"held by {test.limit.name}; huge pages: {', '.join(test.pages.words)}", flush=True)
