@@ -32,8 +32,8 @@ void choose_progress(Session& session, bool json) {
 
 Json summary_of(const Session& session, const FitPlan& plan, const RunWatch& watch, int exit) {
   Json metrics = Json::object();
-  if (!watch.epochs().empty()) {
-    for (const auto& [name, value] : watch.epochs().back().logs) metrics[name] = value;
+  if (watch.epochs().size() > 0) {
+    for (const auto& [name, value] : watch.epochs().last()) metrics[name] = value;
   }
   return {{"command", "fit"},
           {"exit", exit},
@@ -73,7 +73,7 @@ void write_report(const Session& session, FitRun& fit, const RunDirectory& direc
 
 void write_results(const Session& session, FitRun& fit, const RunDirectory& directory,
                    const RunWatch& watch, const Json& summary) {
-  directory.write("history.csv", history_csv(watch.epochs()));
+  directory.write_history(watch.epochs());
   directory.write("summary.json", summary.dump(2) + "\n");
   write_report(session, fit, directory);
 }
@@ -91,7 +91,7 @@ int exit_code_of_signal() { return caught_signal() == 0 ? 0 : 128 + caught_signa
 void print_end(const Arguments& arguments, const RunDirectory& directory, const Json& summary,
                const RunWatch& watch) {
   const auto bytes = [&](const char* key) { return bytes_text(summary[key].get<int64_t>()); };
-  const Logs last = watch.epochs().empty() ? Logs() : watch.epochs().back().logs;
+  const Logs last = watch.epochs().size() == 0 ? Logs() : watch.epochs().last();
   fmt::print("\n{} after {} steps and {:.1f} s{}\n",
              summary["exit"] == 0 ? "Done" : "Stopped by a signal", watch.steps(), watch.seconds(),
              logs_text(last));
@@ -142,7 +142,7 @@ int fit_command(const Arguments& arguments) {
   if (arguments.dry_run) return plan_command(arguments);
   Session session = open_session(arguments);
   choose_progress(session, arguments.json);
-  const auto watch = std::make_shared<RunWatch>();
+  const auto watch = std::make_shared<RunWatch>(session.fit.epochs);
   session.fit.callbacks.push_back(watch);
   const auto models = std::make_shared<RunModels>();
   session.fit.callbacks.push_back(models);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <set>
+#include <span>
 
 namespace snug::cli {
 namespace {
@@ -52,21 +52,20 @@ void RunDirectory::write(std::string_view file, std::string_view text) const {
                    [&](File& out) { out.append(std::as_bytes(std::span(text))); });
 }
 
-std::string history_csv(const std::vector<RunWatch::Epoch>& epochs) {
-  std::set<std::string> names;
-  for (const RunWatch::Epoch& epoch : epochs) {
-    for (const auto& [name, value] : epoch.logs) names.insert(name);
-  }
-  std::string text = "epoch";
-  for (const std::string& name : names) text += "," + name;
-  for (const RunWatch::Epoch& epoch : epochs) {
-    text += fmt::format("\n{}", epoch.number);
-    for (const std::string& name : names) {
-      const auto found = epoch.logs.find(name);
-      text += found == epoch.logs.end() ? "," : fmt::format(",{}", found->second);
-    }
-  }
-  return text + "\n";
+void RunDirectory::write_history(const EpochTable& epochs) const {
+  constexpr size_t kPiece = size_t{64} << 10;
+  write_atomically(real_files(), path_ / "history.csv", [&](File& file) {
+    std::string piece;
+    const auto flush = [&] {
+      file.append(std::as_bytes(std::span(piece)));
+      piece.clear();
+    };
+    epochs.write_csv([&](std::string_view text) {
+      piece += text;
+      if (piece.size() >= kPiece) flush();
+    });
+    flush();
+  });
 }
 
 }  // namespace snug::cli

@@ -20,15 +20,13 @@ class RunDirectory {
   const Path& path() const { return path_; }
   // A whole file in one step: see write_atomically.
   void write(std::string_view file, std::string_view text) const;
+  // history.csv, which may be long, line by line.
+  void write_history(const EpochTable& epochs) const;
 
  private:
   explicit RunDirectory(Path path) : path_(std::move(path)) {}
 
   Path path_;
 };
-
-// A line for each epoch, under a header with the names of all logs; empty where an epoch has no
-// such log. Epochs count from 0, as in Keras's CSVLogger.
-std::string history_csv(const std::vector<RunWatch::Epoch>& epochs);
 
 }  // namespace snug::cli

@@ -1,5 +1,9 @@
 #include "snug/cli/run_watch.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
 #include <csignal>
 #include <sstream>
 
@@ -11,6 +15,11 @@ namespace {
 volatile std::sig_atomic_t signal_number = 0;
 
 void on_signal(int number) { signal_number = number; }
+
+// One of the numbers that are none, which no log is.
+constexpr uint64_t kAbsentBits = 0x7ff8'0000'0000'5a5a;
+constexpr double kAbsent = std::bit_cast<double>(kAbsentBits);
+bool is_absent(double value) { return std::bit_cast<uint64_t>(value) == kAbsentBits; }
 
 }  // namespace
 
@@ -32,31 +41,63 @@ void RunWatch::state(StateVisitor& visitor) {
   visitor.visit("steps", steps_);
   double so_far = seconds();
   visitor.visit("seconds", so_far);
-  int64_t count = std::ssize(epochs_);
-  visitor.visit("epochs", count);
   if (visitor.reads()) {
     before_ = so_far;
     start_ = Clock::now();
-    epochs_.assign(static_cast<size_t>(count), {});
   }
-  for (int64_t i = 0; i < count; ++i) visit(epochs_[i], std::to_string(i), visitor);
+  epochs_.state(visitor);
 }
 
-void RunWatch::visit(Epoch& epoch, const std::string& number, StateVisitor& visitor) {
-  visitor.visit("number of " + number, epoch.number);
-  std::string names;
-  std::vector<double> values;
-  for (const auto& [name, value] : epoch.logs) {
-    names += name + "\n";
-    values.push_back(value);
+size_t RunWatch::held_bytes(const Model& model) const {
+  return static_cast<size_t>(history_bytes(model.compiled(), expected_));
+}
+
+std::vector<double>& EpochTable::column(const std::string& name) {
+  std::vector<double>& values = columns_[name];
+  // Epochs that had no such log.
+  values.reserve(static_cast<size_t>(std::min(expected_, kMostExpected)));
+  values.resize(numbers_.size() - 1, kAbsent);
+  return values;
+}
+
+void EpochTable::add(int number, const Logs& logs) {
+  numbers_.reserve(static_cast<size_t>(std::min(expected_, kMostExpected)));
+  numbers_.push_back(number);
+  for (const auto& [name, value] : logs) column(name).push_back(value);
+  for (auto& [name, values] : columns_) values.resize(numbers_.size(), kAbsent);
+}
+
+Logs EpochTable::last() const {
+  Logs logs;
+  for (const auto& [name, values] : columns_) {
+    if (!is_absent(values.back())) logs[name] = values.back();
   }
-  visitor.visit("names of " + number, names);
-  visitor.visit("values of " + number, values);
-  if (!visitor.reads()) return;
-  std::istringstream lines(names);
-  size_t at = 0;
-  for (std::string name; std::getline(lines, name) && at < values.size();)
-    epoch.logs[name] = values[at++];
+  return logs;
+}
+
+void EpochTable::state(StateVisitor& visitor) {
+  visitor.visit("numbers of epochs", numbers_);
+  std::string names;
+  for (const auto& [name, values] : columns_) names += name + "\n";
+  visitor.visit("names", names);
+  if (visitor.reads()) {
+    columns_.clear();
+    std::istringstream lines(names);
+    for (std::string name; std::getline(lines, name);) columns_[name];
+  }
+  for (auto& [name, values] : columns_) visitor.visit("values of " + name, values);
+}
+
+void EpochTable::write_csv(const std::function<void(std::string_view)>& write) const {
+  std::string line = "epoch";
+  for (const auto& [name, values] : columns_) line += "," + name;
+  write(line + "\n");
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    line = fmt::format("{}", numbers_[i]);
+    for (const auto& [name, values] : columns_)
+      line += is_absent(values[i]) ? "," : fmt::format(",{}", values[i]);
+    write(line + "\n");
+  }
 }
 
 }  // namespace snug::cli

@@ -107,4 +107,14 @@ std::map<std::string, double> Compiled::Phase::logs() const {
   return logs;
 }
 
+int64_t history_bytes(const Compiled& compiled, int64_t epochs) {
+  const CompileOptions& options = compiled.options();
+  const size_t outputs = std::max<size_t>(1, options.loss.losses().size());
+  size_t metrics = outputs * (options.metrics.size() + options.weighted_metrics.size());
+  for (const auto& of_output : options.output_metrics) metrics += of_output.size();
+  // Of training and of validation; the learning rate; the epoch's number.
+  const size_t columns = 2 * (1 + outputs + metrics) + 2;
+  return std::max<int64_t>(0, epochs) * static_cast<int64_t>(columns * sizeof(double));
+}
+
 }  // namespace snug

@@ -55,4 +55,7 @@ class Compiled {
   OptimizerState optimizer_state_;
 };
 
+// What a table of the logs of so many epochs holds.
+int64_t history_bytes(const Compiled& compiled, int64_t epochs);
+
 }  // namespace snug

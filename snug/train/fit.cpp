@@ -70,7 +70,7 @@ History FitRun::run(bool ends) {
     if (!callbacks_.empty()) guard_->forget_variables();
     // After the callbacks, as in Keras: the line shows what they added.
     progress.end_epoch(logs);
-    history.add(epoch, logs);
+    history.add(epoch, logs, options_.epochs);
     after_epoch(epoch, logs);
     if (is_interrupted()) return history;
   }

@@ -184,6 +184,7 @@ class FitPlanner {
     for (const CallbackPtr& callback : options_.callbacks)
       plan.callback_bytes += static_cast<int64_t>(callback->held_bytes(model_));
     plan.callback_bytes += FitGuard::held_bytes(training, options_.guard);
+    plan.callback_bytes += history_bytes(compiled_, options_.epochs - options_.initial_epoch);
     plan.source_bytes = static_cast<int64_t>(data_->buffer_bytes());
     if (options_.validation_data)
       plan.source_bytes += static_cast<int64_t>(options_.validation_data->buffer_bytes());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,9 +16,17 @@ struct History {
   std::map<std::string, std::vector<double>> history;
   std::vector<int> epoch;
 
-  void add(int at_epoch, const Logs& logs) {
+  // `expected` epochs are added without moving the ones before.
+  void add(int at_epoch, const Logs& logs, int expected = 0) {
+    constexpr int kMost = 1 << 20;
+    const auto room = static_cast<size_t>(std::clamp(expected, 0, kMost));
+    epoch.reserve(room);
     epoch.push_back(at_epoch);
-    for (const auto& [name, value] : logs) history[name].push_back(value);
+    for (const auto& [name, value] : logs) {
+      std::vector<double>& values = history[name];
+      values.reserve(room);
+      values.push_back(value);
+    }
   }
 };
 

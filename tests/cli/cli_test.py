@@ -285,6 +285,13 @@ class Fit(Case):
         self.assertIn("total", (directory / "report.txt").read_text())
         self.assertIn("batches of 16 rows", (directory / "report.html").read_text())
 
+    @unittest.skipIf(SANITIZED, "a budget")
+    def test_epochs_without_number_stay_within_the_plan(self):
+        summary = self.json("fit", "run.yaml", "fit.epochs=3000", "fit.validation_split=0.2")
+        self.assertLessEqual(summary["peak_resident_bytes"], summary["planned_bytes"])
+        history = (self.folder / summary["directory"] / "history.csv").read_text().splitlines()
+        self.assertEqual(len(history), 3001)
+
     def test_the_kept_run_file_gives_the_same_run(self):
         first = self.json("fit", "run.yaml", "fit.seed=5")
         second = self.json("fit", "runs/run/1/run.yaml")
