@@ -96,7 +96,8 @@ Examples:
 
 // What CLI11 fills in.
 struct Line {
-  std::string run_file, runs = "runs", against, label, action, file, output;
+  std::string run_file, runs = "runs", against, label, action, output;
+  std::vector<std::string> files;
   std::vector<std::string> settings;
   std::string memory, batch_sizes, epochs, seed, threads;
   std::string problem_file, curve_file, html_file;
@@ -139,7 +140,7 @@ void add_checkpoint(CLI::App& app, Line& line) {
   CLI::App* command = add_command(
       app, "checkpoint", "What a checkpoint holds, and whether it is whole", kCheckpointExamples);
   command->add_option("action", line.action, "show or verify")->type_name("ACTION");
-  command->add_option("file", line.file, "The checkpoint")->type_name("FILE");
+  command->add_option("file", line.files, "The checkpoints")->type_name("FILE...");
 }
 
 void add_plan(CLI::App& app, Line& line) {
@@ -251,7 +252,7 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
                       .against = line.against,
                       .label = line.label,
                       .action = line.action,
-                      .file = line.file,
+                      .files = line.files,
                       .output = line.output,
                       .runs = line.runs,
                       .json = line.json,
@@ -264,7 +265,7 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
   if (arguments.command == "checkpoint") {
     if (arguments.action != "show" && arguments.action != "verify")
       throw Error("what is to be done? snug checkpoint show FILE, or snug checkpoint verify FILE");
-    if (arguments.file.empty())
+    if (arguments.files.empty())
       throw Error("which file? For example: snug checkpoint {} runs/NAME/1/checkpoints/N.ckpt",
                   arguments.action);
     return arguments;

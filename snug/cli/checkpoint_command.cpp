@@ -50,25 +50,29 @@ void print(const CheckpointFile& file) {
     fmt::print("  {:<50} {}\n", variable.name, variable.type);
 }
 
-}  // namespace
-
-int checkpoint_command(const Arguments& arguments) {
-  const CheckpointFile file(real_files(), arguments.file);
+void look_at(const std::string& name, const Arguments& arguments) {
+  const CheckpointFile file(real_files(), name);
   file.verify();
   if (arguments.json) {
     Json json = {{"command", "checkpoint"},
                  {"exit", 0},
-                 {"file", arguments.file},
+                 {"file", name},
                  {"bytes", file.bytes()},
                  {"good", true}};
     if (arguments.action == "show") json.update(json_of(file));
     fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
-    return 0;
+    return;
   }
   if (arguments.action == "show") print(file);
   fmt::print("{}{}: good, all {} checksums are right ({})\n",
-             arguments.action == "show" ? "\n" : "", arguments.file, file.sections().size(),
+             arguments.action == "show" ? "\n" : "", name, file.sections().size(),
              bytes_text(file.bytes()));
+}
+
+}  // namespace
+
+int checkpoint_command(const Arguments& arguments) {
+  for (const std::string& file : arguments.files) look_at(file, arguments);
   return 0;
 }
 

@@ -15,7 +15,8 @@ struct Arguments {
   std::string command;               // "fit", "plan", "check", ...
   std::string run_file;              // Or a model file; of check: the data file.
   std::string against, label;        // Of check: a run file, or a column.
-  std::string action, file;          // Of checkpoint: "show" or "verify", and the checkpoint.
+  std::string action;                // Of checkpoint: "show" or "verify",
+  std::vector<std::string> files;    // and the checkpoints.
   std::string output;                // Of convert and predict.
   std::vector<Override> settings;    // fit.epochs=3, --epochs 3.
   std::vector<int64_t> batch_sizes;  // Of plan.

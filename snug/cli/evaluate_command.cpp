@@ -22,8 +22,8 @@ int evaluate_command(const Arguments& arguments) {
                                          {"metrics", metrics}};
     fmt::print("{}\n", json.dump());
   } else {
-    fmt::print("{}, {} rows{}\n", session.model_file, session.data->rows().value_or(0),
-               logs_text(logs));
+    fmt::print("{}, {} {}{}\n", session.model_file, session.data->rows().value_or(0),
+               session.rows_name, logs_text(logs));
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -88,6 +89,26 @@ void keep_rejected(const Session& session, const RunDirectory& directory) {
 
 int exit_code_of_signal() { return caught_signal() == 0 ? 0 : 128 + caught_signal(); }
 
+// What a run that was stopped early has not come to is not there.
+std::string kept_text(const Path& directory) {
+  constexpr std::array<std::pair<const char*, const char*>, 9> kParts = {
+      {{"best.keras", ""},
+       {"last.keras", ""},
+       {"run.yaml", ""},
+       {"summary.json", ""},
+       {"history.csv", ""},
+       {"report.txt", ""},
+       {"report.html", " (the memory of a step)"},
+       {"events", " (for TensorBoard)"},
+       {"checkpoints", ""}}};
+  std::string text;
+  for (const auto& [name, note] : kParts) {
+    if (!std::filesystem::exists(directory / name)) continue;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name, note);
+  }
+  return text;
+}
+
 void print_end(const Arguments& arguments, const RunDirectory& directory, const Json& summary,
                const RunWatch& watch) {
   const auto bytes = [&](const char* key) { return bytes_text(summary[key].get<int64_t>()); };
@@ -97,10 +118,7 @@ void print_end(const Arguments& arguments, const RunDirectory& directory, const 
              logs_text(last));
   fmt::print("Memory: at most {} of the budget of {} (planned: {})\n", bytes("peak_resident_bytes"),
              bytes("budget_bytes"), bytes("planned_bytes"));
-  fmt::print(
-      "Kept:   {}/ with best.keras, last.keras, run.yaml, summary.json, history.csv, report.txt, "
-      "report.html (the memory of a step), events (for TensorBoard), checkpoints\n",
-      directory.path().string());
+  fmt::print("Kept:   {}/ with {}\n", directory.path().string(), kept_text(directory.path()));
   if (summary["exit"] != 0) {
     fmt::print("Next:   go on where it stopped:             snug fit {} --resume\n",
                arguments.run_file);

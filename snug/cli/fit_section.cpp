@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "snug/base/bytes.h"
 #include "snug/base/nearest_word.h"
 #include "snug/cli/run_file.h"
 #include "snug/cli/yaml_settings.h"
@@ -12,6 +13,16 @@
 
 namespace snug::cli {
 namespace {
+
+// A number without a unit is in bytes; nobody means so few.
+int64_t budget_of(const YamlValue& value) {
+  constexpr int64_t kLeast = int64_t{1} << 20;
+  const int64_t bytes = value.as_bytes();
+  if (bytes > 0 && bytes < kLeast)
+    value.fail("a budget of {} is less than any program needs; give one such as 64MiB or 2GiB",
+               bytes_text(bytes));
+  return bytes;
+}
 
 // Those settings that are plain numbers and switches.
 struct FitSettings final : Configurable {
@@ -291,7 +302,7 @@ FitOptions fit_options(const RunFile& run) {
   if (read.seed < 0) fit.find("seed")->refuse("a whole number of 0 or more");
   options.seed = static_cast<uint64_t>(read.seed);
   options.validation_freq.assign(read.validation_freq.begin(), read.validation_freq.end());
-  if (const YamlValue* memory = fit.find("memory")) options.memory = memory->as_bytes();
+  if (const YamlValue* memory = fit.find("memory")) options.memory = budget_of(*memory);
   options.class_weight = read_class_weight(fit.find("class_weight"));
   options.callbacks = read_callbacks(fit.find("callbacks"));
   options.spill = read_spill(fit.find("spill"));

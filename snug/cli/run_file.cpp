@@ -89,6 +89,11 @@ RunFile read_run_file(const std::string& file, const std::vector<Override>& sett
   RunFile run{.file = file, .name = Path(file).stem().string(), .tree = {}};
   run.tree = is_model_file(file) ? tree_of_model(file) : parse_yaml(text_of(file), file);
   if (run.tree.is_null()) run.tree.fail("it is empty; it needs the sections data, model and fit");
+  if (run.tree.is_scalar()) {
+    run.tree.fail(
+        "this is no run file, which has the sections data, model and fit; for a data file, write "
+        "one with `data: {train: FILE, label: COLUMN}`, or look at it with `snug check FILE`");
+  }
   run.tree.expect_map("a map with the sections data, model and fit");
   for (const Override& setting : settings) override_value(run.tree, setting);
   expect_keys(run.tree, kSections, "section of a run file");

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "snug/data/ordered.h"
 #include "snug/interop/keras_file.h"
 #include "snug/train/fit.h"
 
@@ -17,7 +18,9 @@ std::string newest_model(const RunFile& run, const Path& runs) {
       int64_t number = 0;
       const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
       const bool is_number = error == std::errc() && end == name.data() + name.size();
-      if (is_number && real_files().size(folder / name / "last.keras"))
+      const bool has_model = real_files().size(folder / name / "best.keras") ||
+                             real_files().size(folder / name / "last.keras");
+      if (is_number && has_model)
         newest = std::max(newest, number);
     }
   }
@@ -27,6 +30,23 @@ std::string newest_model(const RunFile& run, const Path& runs) {
   const Path last = folder / std::to_string(newest);
   const bool has_best = real_files().size(last / "best.keras").has_value();
   return (last / (has_best ? "best.keras" : "last.keras")).string();
+}
+
+struct ChosenRows {
+  SourcePtr source;
+  std::string name;
+};
+
+// What the model was not trained on, where the run file says so.
+ChosenRows chosen_rows(const RunData& data, double validation_split) {
+  if (data.validation) return {data.validation, "rows of validation data"};
+  const std::optional<int64_t> rows = data.train->rows();
+  if (validation_split > 0 && rows && data.train->access() == Access::random) {
+    const int64_t first = first_validation_row(*rows, validation_split);
+    if (first < *rows)
+      return {data::ordered(data.train, RowOrder(*rows).skip(first)), "rows of validation_split"};
+  }
+  return {data.train, "rows"};
 }
 
 }  // namespace
@@ -46,8 +66,8 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
                           .whole_process = true,
                           .threads = fit.threads,
                           .reproducible = fit.reproducible};
-  SourcePtr source = data.validation ? data.validation : data.train;
-  return {std::move(run), file, std::move(model), std::move(source), options};
+  ChosenRows rows = chosen_rows(data, need == DataNeed::targets ? fit.validation_split : 0);
+  return {std::move(run), file, std::move(model), std::move(rows.source), rows.name, options};
 }
 
 }  // namespace snug::cli

@@ -47,6 +47,7 @@ class BinaryCrossentropyLoss final : public CrossentropyLoss {
     name = "binary_crossentropy";
   }
   std::string_view class_name() const override { return "BinaryCrossentropy"; }
+  TargetRule target_rule() const override { return {.is_probability = true}; }
   void settings(SettingVisitor& visitor) override {
     CrossentropyLoss::settings(visitor);
     visitor.visit("axis", axis_);

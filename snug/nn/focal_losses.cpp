@@ -48,6 +48,7 @@ class BinaryFocalLoss final : public FocalLoss {
     name = "binary_focal_crossentropy";
   }
   std::string_view class_name() const override { return "BinaryFocalCrossentropy"; }
+  TargetRule target_rule() const override { return {.is_probability = true}; }
   Value values(Tracer& tracer, Value targets, Value predictions) const override {
     const Value logits = options_.from_logits
                              ? predictions

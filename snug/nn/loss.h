@@ -15,6 +15,7 @@ namespace snug {
 struct TargetRule {
   std::optional<int64_t> ignored_label;  // Stands for "none", whatever its value.
   bool is_distribution = false;          // A row is one: it adds up to 1.
+  bool is_probability = false;           // Each number is one: 0 to 1.
 };
 
 class LossDefinition : public Configurable {

@@ -56,8 +56,7 @@ RowRange training_rows_of(const Source& data, const FitOptions& options) {
         "fit: validation_split needs rows that can be numbered; give validation_data for a "
         "generator");
   }
-  const auto at =
-      static_cast<int64_t>(std::floor(static_cast<double>(*rows) * (1 - options.validation_split)));
+  const int64_t at = first_validation_row(*rows, options.validation_split);
   if (at == 0 || at == *rows) {
     throw Error("fit: validation_split {} leaves {} of {} rows for training; both sides need rows",
                 options.validation_split, at, *rows);
@@ -301,6 +300,10 @@ SourcePtr described_rows(const Network& network, const std::vector<Shape>& targe
   for (const Shape& row : target_rows)
     fields.push_back({.name = "y", .role = FieldRole::target, .row = row});
   return std::make_shared<DescribedRows>(std::move(fields), rows);
+}
+
+int64_t first_validation_row(int64_t rows, double validation_split) {
+  return static_cast<int64_t>(std::floor(static_cast<double>(rows) * (1 - validation_split)));
 }
 
 }  // namespace snug

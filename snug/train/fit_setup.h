@@ -59,4 +59,7 @@ Budget fit_budget(const Model& model, const SourcePtr& data, const FitOptions& o
 SourcePtr described_rows(const Network& network, const std::vector<Shape>& target_rows,
                          int64_t rows);
 
+// Where the rows of validation_split begin, as in Keras: the last so many.
+int64_t first_validation_row(int64_t rows, double validation_split);
+
 }  // namespace snug

@@ -298,6 +298,7 @@ void Stager::check_labels(const Slots& slots, const StepGraph& step) const {
         target < step.target_rules.size() ? step.target_rules[target] : TargetRule{};
     ++target;
     if (rule.is_distribution) lint_distribution(field, slots, i);
+    if (rule.is_probability) check_probabilities(slots, i);
     if (!slots.values[i] || slots.values[i].dtype() != DType::int32) continue;
     const int64_t classes = prediction.shape()[-1];
     const std::span<int32_t> labels = slots.program->tensor(slots.values[i]).as<int32_t>();
@@ -313,6 +314,21 @@ void Stager::check_labels(const Slots& slots, const StepGraph& step) const {
         "layer more units",
         source_->place(static_cast<int>(i), numbers_[row]), *wrong, classes, classes - 1);
   }
+}
+
+// Others make the loss negative without bound: Keras trains on them without a word.
+void Stager::check_probabilities(const Slots& slots, size_t index) const {
+  const Value value = slots.values[index];
+  if (!value || value.dtype() != DType::float32) return;
+  const std::span<const float> all = slots.program->tensor(value).as<float>();
+  const auto wrong = std::ranges::find_if(all, [](float p) { return p < 0 || p > 1; });
+  if (wrong == all.end()) return;
+  const int64_t per_row = std::max<int64_t>(1, std::ssize(all) / slots.program->rows());
+  throw DataError(
+      "{} has the label {:g}, but the loss takes labels for probabilities, 0 to 1; mend the row, "
+      "or, for more than two classes, give the last layer a unit for each, softmax, and "
+      "sparse_categorical_crossentropy",
+      source_->place(static_cast<int>(index), numbers_[(wrong - all.begin()) / per_row]), *wrong);
 }
 
 // Says once that targets are no probabilities where the loss takes them for some, as numbers of

@@ -97,6 +97,7 @@ class Stager {
   void lend(int field, Value value, Program& program, int64_t rows) const;
   void feed(const Slots& slots, int input, int64_t first_row, const Tensor& slot);
   void check_labels(const Slots& slots, const StepGraph& step) const;
+  void check_probabilities(const Slots& slots, size_t index) const;
   void lint_distribution(const Field& field, const Slots& slots, size_t index) const;
   void weigh(const Slots& slots) const;
 
