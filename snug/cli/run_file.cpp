@@ -92,7 +92,7 @@ RunFile read_run_file(const std::string& file, const std::vector<Override>& sett
   if (run.tree.is_scalar()) {
     run.tree.fail(
         "this is no run file, which has the sections data, model and fit; for a data file, write "
-        "one with `data: {train: FILE, label: COLUMN}`, or look at it with `snug check FILE`");
+        "one with `data: {{train: FILE, label: COLUMN}}`, or look at it with `snug check FILE`");
   }
   run.tree.expect_map("a map with the sections data, model and fit");
   for (const Override& setting : settings) override_value(run.tree, setting);
