@@ -94,7 +94,14 @@ class Hdf5Input {
   }
   // Up to `count` bytes, fewer at the end of the file.
   Hdf5Bytes up_to(int64_t address, int64_t count) {
-    return at(address, std::clamp<int64_t>(size() - address, 0, count));
+    return at(address, std::clamp<int64_t>(size() - std::max<int64_t>(address, 0), 0, count));
+  }
+  // start + count * bytes, of numbers that a file says. Throws where there is no such place.
+  int64_t place(int64_t start, int64_t count, int64_t bytes = 1) const {
+    int64_t sum = 0;
+    if (__builtin_mul_overflow(count, bytes, &sum) || __builtin_add_overflow(start, sum, &sum))
+      throw CorruptFile("{}: a part of it lies outside the file", where_);
+    return sum;
   }
   bool holds(int64_t address, int64_t count) const {
     return address >= 0 && count >= 0 && address <= size() && count <= size() - address;

@@ -44,7 +44,7 @@ class ChunkIndex {
         break;
       case Hdf5Chunks::Index::implicit:
         for (int64_t i = 0; i < std::ssize(list_.chunks); ++i)
-          put(i, {at + whole_bytes_ * i, static_cast<uint32_t>(whole_bytes_), 0});
+          put(i, {input_.place(at, i, whole_bytes_), static_cast<uint32_t>(whole_bytes_), 0});
         break;
       case Hdf5Chunks::Index::fixed_array:
         read_fixed_array(at);
@@ -238,7 +238,7 @@ class ChunkIndex {
           read_data_block(array, block.address(), number, size);
       } else {
         read_super_block(array, block.address(), number, count, size);
-        number += count * size;
+        number = input_.place(number, count, size);
       }
     }
   }

@@ -87,6 +87,17 @@ std::vector<Hdf5Message> read_new_header(Hdf5Input& input, int64_t address,
   return messages;
 }
 
+// A whole number, where `word` says so.
+Hdf5Type whole_type(uint32_t word, uint32_t bytes) {
+  const uint32_t kind = word & 0x0f, flags = word >> 8;
+  Hdf5Type type{.bytes = bytes};
+  type.swapped = kind <= 1 && (flags & 1) != 0 && bytes > 1;
+  const bool whole = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+  if (kind == 0 && whole)
+    type.name = fmt::format("{}int{}", (flags & 8) != 0 ? "" : "u", 8 * bytes);
+  return type;
+}
+
 std::string float_name(Hdf5Bytes& message, size_t bytes) {
   const auto offset = message.number<uint16_t>(), precision = message.number<uint16_t>();
   const auto exponent = message.number<uint16_t>(), mantissa = message.number<uint16_t>();
@@ -220,19 +231,17 @@ std::vector<Hdf5Message> hdf5_messages(Hdf5Input& input, int64_t address, const 
 
 Hdf5Type hdf5_type(Hdf5Bytes message) {
   const auto word = message.number<uint32_t>();
-  Hdf5Type type{.bytes = message.number<uint32_t>()};
+  Hdf5Type type = whole_type(word, message.number<uint32_t>());
   const uint32_t kind = word & 0x0f, flags = word >> 8;
-  type.swapped = kind <= 1 && (flags & 1) != 0 && type.bytes > 1;
-  const bool whole = type.bytes == 1 || type.bytes == 2 || type.bytes == 4 || type.bytes == 8;
-  if (kind == 0 && whole) {
-    type.name = fmt::format("{}int{}", (flags & 8) != 0 ? "" : "u", 8 * type.bytes);
-  } else if (kind == 1 && (flags & 0x40) == 0) {
+  if (kind == 1 && (flags & 0x40) == 0) {
     type.name = float_name(message, type.bytes);
   } else if (kind == 3) {
     type.is_text = true;
   } else if (kind == 8) {
-    Hdf5Type base = hdf5_type(message.part(message.left()));
-    if (base.bytes == type.bytes && !base.is_text) return base;
+    // Of whole numbers, and not of enumerations, which would go as deep as a file likes.
+    const auto base_word = message.number<uint32_t>();
+    const Hdf5Type base = whole_type(base_word, message.number<uint32_t>());
+    if (base.bytes == type.bytes) return base;
   } else if (kind == 9 && (flags & 0x0f) == 1) {
     type.is_variable_text = true;
   }
@@ -273,6 +282,7 @@ Hdf5Dataset hdf5_dataset(Hdf5Input& input, std::vector<Hdf5Message> messages,
     } else if (message.type == 0x0b) {
       read_filters(std::move(message.body), dataset.chunks.filters);
     } else if (message.type == 0x08) {
+      if (has_place) throw CorruptFile("{} has two places", where);
       read_place(input, std::move(message.body), dataset);
       has_place = true;
     }

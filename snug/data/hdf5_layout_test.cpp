@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "snug/data/hdf5_links.h"
 #include "snug/testing/memory_files.h"
 
@@ -36,6 +38,11 @@ TEST(Hdf5Layout, Types) {
   // h5py's bool: an enumeration of bytes.
   EXPECT_EQ(type_of({0x18, 2, 0, 0, 1, 0, 0, 0, 0x10, 8, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0}).name,
             "int8");
+  // An enumeration of enumerations: no library writes one.
+  EXPECT_EQ(type_of({0x18, 2, 0,    0, 1, 0, 0, 0, 0x18, 2, 0, 0, 1, 0,
+                     0,    0, 0x10, 8, 0, 0, 1, 0, 0,    0, 0, 0, 8, 0})
+                .name,
+            "unknown");
   EXPECT_THROW(type_of({0x10, 8, 0}), CorruptFile);
 }
 
@@ -66,6 +73,22 @@ TEST(Hdf5Layout, Links) {
   EXPECT_FALSE(hdf5_link(bytes({1, 8, 1, 1, 'x'}), "t.h5").is_hard);
   EXPECT_THROW(hdf5_link(bytes({2, 0, 1, 'x'}), "t.h5"), CorruptFile);
   EXPECT_THROW(hdf5_link(bytes({1, 0, 200, 'x'}), "t.h5"), CorruptFile);
+}
+
+TEST(Hdf5Input, PlacesAreWhereNumbersReach) {
+  MemoryFiles files;
+  write_text(files, "t.h5", "12345678");
+  const std::unique_ptr<File> file = files.open("t.h5", OpenMode::read);
+  Hdf5Input input(*file, "t.h5");
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ(input.place(2, 3, 4), 14);
+  EXPECT_EQ(input.place(kMost - 1, 1), kMost);
+  EXPECT_THROW(input.place(kMost, 1), CorruptFile);
+  EXPECT_THROW(input.place(0, kMost, 2), CorruptFile);
+  EXPECT_EQ(input.up_to(6, 4).left(), 2u);
+  EXPECT_THROW(input.up_to(kLeast, 4), CorruptFile);
+  EXPECT_THROW(input.up_to(kMost, 4), CorruptFile);
 }
 
 TEST(Hdf5Bytes, AreNotReadBeyondTheirEnd) {

@@ -44,7 +44,8 @@ class FractalHeap {
       throw CorruptFile("{}: it has a link that is too long", input_.where());
     const auto offset = static_cast<int64_t>(id.number_of(offset_bytes_));
     const auto length = static_cast<int64_t>(id.number_of(length_bytes_));
-    if (rows_ == 0) return input_.at(root_ + offset, length);
+    if (offset < 0) throw CorruptFile("{}: it has a heap that cannot be", input_.where());
+    if (rows_ == 0) return input_.at(input_.place(root_, offset), length);
     return within(root_, offset, length, 0);
   }
 
@@ -52,25 +53,23 @@ class FractalHeap {
   static size_t bytes_for(uint64_t most) {
     return static_cast<size_t>((std::bit_width(most) + 7) / 8);
   }
-  int64_t block_bytes(int row) const { return start_bytes_ << std::max(0, row - 1); }
 
   // In an indirect block, whose part of the heap begins at 0.
   Hdf5Bytes within(int64_t block, int64_t offset, int64_t length, int depth) {
     input_.count_node();
-    int64_t entry = 0, start = 0;
-    for (int row = 0; row < 64 && depth < 16; ++row) {
-      const int64_t size = block_bytes(row);
-      if (size > (int64_t{1} << 50)) break;
-      if (offset >= start + size * width_) {
-        start += size * width_;
+    int64_t entry = 0, start = 0, size = start_bytes_;
+    for (int row = 0; size <= (int64_t{1} << 50) && depth < 16; ++row) {
+      if (row > 1) size *= 2;
+      if (const int64_t end = input_.place(start, size, width_); offset >= end) {
+        start = end;
         entry += width_;
         continue;
       }
       entry += (offset - start) / size;
       const int64_t inner = (offset - start) % size;
       const auto head = static_cast<int64_t>(4 + 1 + 8 + offset_bytes_);
-      const int64_t child = input_.at(block + head + 8 * entry, 8).address();
-      if (size <= most_direct_) return input_.at(child + inner, length);
+      const int64_t child = input_.at(input_.place(block, head + 8 * entry), 8).address();
+      if (size <= most_direct_) return input_.at(input_.place(child, inner), length);
       return within(child, inner, length, depth + 1);
     }
     throw CorruptFile("{}: it has a heap that cannot be", input_.where());

@@ -25,7 +25,9 @@ int64_t row_bytes_of(const Hdf5Dataset& dataset) {
 class WholeRows final : public Hdf5Rows {
  public:
   WholeRows(const Hdf5Dataset& dataset, std::string where)
-      : dataset_(dataset), where_(std::move(where)), row_bytes_(row_bytes_of(dataset)) {}
+      : dataset_(dataset), where_(std::move(where)), row_bytes_(row_bytes_of(dataset)) {
+    SNUG_CHECK(!dataset.is_held() || std::ssize(dataset.held) == dataset.bytes, "{}", where_);
+  }
 
   void read(int64_t first, int64_t count, std::byte* to) override {
     const auto bytes = static_cast<size_t>(count * row_bytes_);

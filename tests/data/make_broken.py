@@ -187,6 +187,39 @@ def image_cases():
     add("no_tables.jpg", "image", jpeg(jpeg_frame(0xC0, 16, 16), jpeg_scan(), b"\0" * 40), "it is damaged in row 0 of 16", "table")
 
 
+def hdf5_file(*messages):
+    """A file of the newer kind with the array x, which these messages describe: pairs of type and bytes."""
+
+    def header(parts):
+        body = b"".join(struct.pack("<BHB", kind, len(data), 0) + data for kind, data in parts)
+        return b"OHDR\2\2" + struct.pack("<I", len(body)) + body + b"\0" * 4
+
+    array = header(messages)
+    root = header([(6, b"\1\1" + struct.pack("<H", 1) + b"x" + struct.pack("<Q", 48))])
+    end = 48 + len(array) + len(root)
+    head = b"\x89HDF\r\n\x1a\n\2\x08\x08\0" + struct.pack("<QqQQ", 0, -1, end, 48 + len(array)) + b"\0" * 4
+    return head + array + root
+
+
+def hdf5_made_cases():
+    """What no library writes."""
+
+    def space(*shape):
+        return (1, bytes([2, len(shape), 0, 1]) + struct.pack(f"<{len(shape)}Q", *shape))
+
+    def compact(data):
+        return (8, b"\3\0" + struct.pack("<H", len(data)) + data)
+
+    def contiguous(offset, count):
+        return (8, b"\3\1" + struct.pack("<QQ", offset, count))
+
+    float32 = (3, struct.pack("<IIHHBBBBI", 0x1F2011, 4, 0, 32, 23, 8, 0, 23, 127))
+    int8 = struct.pack("<IIHH", 0x0810, 1, 0, 8)
+    enumeration = struct.pack("<II", 0x18, 1)
+    add("two_places.h5", "hdf5 x", hdf5_file(space(8, 4), float32, compact(b"\0" * 16), contiguous(0, 128)), "two places")
+    add("enum_of_enum.h5", "hdf5 x", hdf5_file(space(4), (3, 2 * enumeration + int8), contiguous(0, 4)), "holds no numbers")
+
+
 def hdf5_cases():
     """Changes of one small file that h5py wrote (make_hdf5.py)."""
     good = (FOLDER.parent / "hdf5" / "small.h5").read_bytes()
@@ -221,6 +254,7 @@ def main():
     idx_cases()
     image_cases()
     hdf5_cases()
+    hdf5_made_cases()
     lines = ["\t".join(case) for case in CASES]
     (FOLDER / "index.tsv").write_text("\n".join(lines) + "\n")
     print(len(CASES), "files")
