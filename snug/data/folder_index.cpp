@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <numeric>
 #include <random>
 
@@ -24,6 +25,11 @@ std::optional<std::vector<std::string>> names_in(FileSystem& files, const Path& 
   } catch (const FileError&) {
     return std::nullopt;
   }
+}
+
+bool is_link(const Path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_symlink(path, ignored);
 }
 
 // What numpy.random.RandomState(seed).shuffle does to a list: MT19937 and masked rejection.
@@ -98,6 +104,8 @@ void FolderIndex::add_folder(FileSystem& files, const FolderOptions& options,
   }
   for (const std::string& name : folders) {
     const std::string deeper = inner.empty() ? name : inner + "/" + name;
+    // As Keras does, which follows no links there: one that leads up would have no end.
+    if (is_link(folder_ / deeper)) continue;
     if (depth < kDeepest && names_in(files, folder_ / deeper)) {
       add_folder(files, options, deeper, label, depth + 1);
     }

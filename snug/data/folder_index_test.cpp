@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "snug/data/source_testing.h"
 #include "snug/testing/memory_files.h"
 
@@ -58,6 +61,28 @@ TEST_F(FolderIndexTest, TheSplitIsTheOneOfKeras) {
     order += '|';
   }
   EXPECT_EQ(order, "8502197|364|");
+}
+
+// A class may be a link; below it, links to folders are left alone, so that one that leads up does
+// not multiply the files.
+TEST_F(FolderIndexTest, LinksBelowAClassAreNotFollowed) {
+  std::string made = (std::filesystem::temp_directory_path() / "snug-links-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(made.data()), nullptr);
+  const Path folder = made;
+  std::filesystem::create_directories(folder / "f/cat/deep");
+  std::filesystem::create_directories(folder / "elsewhere");
+  write_text(real_files(), folder / "f/cat/a.txt", "x");
+  write_text(real_files(), folder / "f/cat/deep/b.txt", "x");
+  write_text(real_files(), folder / "elsewhere/c.txt", "x");
+  std::filesystem::create_directory_symlink("..", folder / "f/cat/deep/up");
+  std::filesystem::create_directory_symlink(folder / "elsewhere", folder / "f/dog");
+  const FolderIndex found(real_files(), {.folder = folder / "f", .endings = {".txt"}});
+  const FolderIndex flat(real_files(),
+                         {.folder = folder / "f", .endings = {".txt"}, .labelled = false});
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(found.class_names(), (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(found.size(), 3);
+  EXPECT_EQ(flat.size(), 2);
 }
 
 TEST_F(FolderIndexTest, WhatIsWrongIsNamed) {
