@@ -20,7 +20,7 @@ constexpr size_t kPieceBytes = size_t{64} << 10;
 // The bytes of a deflated member, one after the other.
 class Inflater {
  public:
-  Inflater(File& file, const ZipMember& member)
+  Inflater(File& file, const NpzMember& member)
       : file_(file), member_(member), input_(kPieceBytes) {
     if (inflateInit2(&stream_, -15) != Z_OK) throw std::bad_alloc();
   }
@@ -60,7 +60,7 @@ class Inflater {
   }
 
   File& file_;
-  const ZipMember& member_;
+  const NpzMember& member_;
   std::vector<std::byte> input_;
   z_stream stream_{};
   int64_t position_ = 0, done_ = 0;
@@ -89,7 +89,7 @@ class NpzOpener {
         left_(options.most_in_memory) {}
 
   RowFile open(const std::string& name, FieldRole role) {
-    const ZipMember& member = find(name);
+    const NpzMember& member = find(name);
     const std::string where = fmt::format("{}: {}", options_.file.string(), name);
     if (!member.deflated) return open_stored(member, where, role);
     return options_.cache.empty() ? inflate_to_memory(member, where, role)
@@ -99,7 +99,7 @@ class NpzOpener {
   // The array of one of these names, or the n-th of the file; empty where there is none.
   std::string guess(std::span<const std::string_view> names, size_t n) const {
     for (const std::string_view name : names) {
-      for (const ZipMember& member : members_) {
+      for (const NpzMember& member : members_) {
         if (same_word(bare_name(member), name)) return bare_name(member);
       }
     }
@@ -107,14 +107,14 @@ class NpzOpener {
   }
 
  private:
-  static std::string bare_name(const ZipMember& member) {
+  static std::string bare_name(const NpzMember& member) {
     return member.name.ends_with(".npy") ? member.name.substr(0, member.name.size() - 4)
                                          : member.name;
   }
 
-  const ZipMember& find(const std::string& name) const {
+  const NpzMember& find(const std::string& name) const {
     std::string names;
-    for (const ZipMember& member : members_) {
+    for (const NpzMember& member : members_) {
       if (bare_name(member) == name) return member;
       names += (names.empty() ? "" : ", ") + bare_name(member);
     }
@@ -135,7 +135,7 @@ class NpzOpener {
     return rows;
   }
 
-  static void check_bytes(const RowFile& rows, const ZipMember& member) {
+  static void check_bytes(const RowFile& rows, const NpzMember& member) {
     const int64_t wanted = rows.offset + rows.rows * static_cast<int64_t>(rows.field.row_bytes());
     if (wanted == member.bytes) return;
     throw DataError(
@@ -143,7 +143,7 @@ class NpzOpener {
         rows.field.name, rows.rows, wanted, member.bytes);
   }
 
-  RowFile open_stored(const ZipMember& member, const std::string& where, FieldRole role) {
+  RowFile open_stored(const NpzMember& member, const std::string& where, FieldRole role) {
     int64_t at = member.offset;
     const auto read = [&](std::span<std::byte> into) {
       if (at + std::ssize(into) > member.offset + member.bytes) {
@@ -159,7 +159,7 @@ class NpzOpener {
     return rows;
   }
 
-  RowFile inflate_to_memory(const ZipMember& member, const std::string& where, FieldRole role) {
+  RowFile inflate_to_memory(const NpzMember& member, const std::string& where, FieldRole role) {
     Inflater inflater(*file_, member);
     RowFile rows = rows_of(
         read_header([&](std::span<std::byte> into) { inflater.read(into); }, where), where, role);
@@ -181,10 +181,11 @@ class NpzOpener {
   }
 
   // No more than the directory says, so that a small file cannot fill the disk unseen.
-  RowFile inflate_to_cache(const ZipMember& member, const std::string& where, FieldRole role) {
-    const Path path =
-        options_.cache / fmt::format("{}-{}-{:08x}-{}.npy", options_.file.filename().string(),
-                                     bare_name(member), member.checksum, member.bytes);
+  RowFile inflate_to_cache(const NpzMember& member, const std::string& where, FieldRole role) {
+    // By a hash of its name, which may hold a path that leads elsewhere.
+    const Path path = options_.cache /
+                      fmt::format("{}-{:016x}-{:08x}-{}.npy", options_.file.filename().string(),
+                                  mix_bits(hash_text(member.name)), member.checksum, member.bytes);
     if (!files_.size(path)) {
       files_.create_directories(options_.cache);
       const int64_t room = files_.free_bytes(options_.cache);
@@ -207,7 +208,7 @@ class NpzOpener {
     return rows;
   }
 
-  void inflate_all(const ZipMember& member, File& to) {
+  void inflate_all(const NpzMember& member, File& to) {
     Inflater inflater(*file_, member);
     std::vector<std::byte> piece(kPieceBytes);
     for (int64_t done = 0; done < member.bytes;) {
@@ -222,7 +223,7 @@ class NpzOpener {
   const NpzOptions& options_;
   FileSystem& files_;
   std::unique_ptr<File> file_;
-  std::vector<ZipMember> members_;
+  std::vector<NpzMember> members_;
   int64_t left_;
 };
 

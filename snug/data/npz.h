@@ -11,7 +11,7 @@
 namespace snug {
 
 // A member of a zip file.
-struct ZipMember {
+struct NpzMember {
   std::string name;
   bool deflated = false;  // Else stored as it is.
   uint32_t checksum = 0;
@@ -23,7 +23,7 @@ struct ZipMember {
 // The members of a zip file, from its directory; zip64 too. Throws DataError, which names the file
 // and the place, for what is no zip file, is damaged, encrypted or packed in a way that NumPy does
 // not use.
-std::vector<ZipMember> zip_members(File& file);
+std::vector<NpzMember> zip_members(File& file);
 
 namespace data {
 

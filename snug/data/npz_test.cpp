@@ -103,6 +103,21 @@ TEST(Npz, ReadsStoredAndPackedArrays) {
   }
 }
 
+// Whatever a member is called, its inflated copy stays in the cache.
+TEST(Npz, NamesAreNoPaths) {
+  MemoryFiles files;
+  files.create_directories("evil");
+  std::vector<Member> members = two_arrays(true);
+  members[0].name = "/../../evil/x.npy";
+  members[1].name = "train/y.npy";
+  data::NpzOptions options{.file = {}, .x = {"/../../evil/x"}, .y = {"train/y"}};
+  options.cache = "cache";
+  EXPECT_EQ(read_rows(*open_npz(files, zip_file(members), options), 0, {1}),
+            (std::vector<float>{3, 4}));
+  EXPECT_EQ(files.list("cache").size(), 2u);
+  EXPECT_EQ(files.list("evil").size(), 0u);
+}
+
 TEST(Npz, FindsArraysByName) {
   MemoryFiles files;
   std::vector<Member> members = two_arrays(false);

@@ -65,7 +65,7 @@ Directory find_directory(File& file) {
 }
 
 // Sizes that do not fit 32 bits stand in an extra field, in this order, only those that need it.
-void read_extra(std::span<const std::byte> extra, ZipMember& member) {
+void read_extra(std::span<const std::byte> extra, NpzMember& member) {
   for (size_t at = 0; at + 4 <= extra.size();) {
     const auto id = number_at<uint16_t>(extra, at);
     const auto size = number_at<uint16_t>(extra, at + 2);
@@ -84,7 +84,7 @@ void read_extra(std::span<const std::byte> extra, ZipMember& member) {
 }
 
 // From the member's own header, whose name and extra field may differ in length.
-void find_start(File& file, ZipMember& member) {
+void find_start(File& file, NpzMember& member) {
   constexpr int64_t kLocalBytes = 30;
   const std::vector<std::byte> local = bytes_at(file, member.offset, kLocalBytes);
   if (number_at<uint32_t>(local, 0) != 0x04034b50u) refuse(file, "a member of it is damaged");
@@ -98,7 +98,7 @@ void find_start(File& file, ZipMember& member) {
 
 }  // namespace
 
-std::vector<ZipMember> zip_members(File& file) {
+std::vector<NpzMember> zip_members(File& file) {
   constexpr size_t kEntryBytes = 46;
   const Directory directory = find_directory(file);
   if (directory.bytes > kMostDirectoryBytes) {
@@ -106,7 +106,7 @@ std::vector<ZipMember> zip_members(File& file) {
            fmt::format("its zip directory claims {} bytes, more than any has", directory.bytes));
   }
   const std::vector<std::byte> bytes = bytes_at(file, directory.offset, directory.bytes);
-  std::vector<ZipMember> members;
+  std::vector<NpzMember> members;
   for (size_t at = 0; std::ssize(members) < directory.members;) {
     if (at + kEntryBytes > bytes.size() || number_at<uint32_t>(bytes, at) != 0x02014b50u) {
       refuse(file, "its zip directory is damaged");
@@ -118,7 +118,7 @@ std::vector<ZipMember> zip_members(File& file) {
     const size_t comment = number_at<uint16_t>(bytes, at + 32);
     if (at + kEntryBytes + name + extra > bytes.size())
       refuse(file, "its zip directory is damaged");
-    ZipMember member{
+    NpzMember member{
         .name = std::string(reinterpret_cast<const char*>(bytes.data() + at + kEntryBytes), name),
         .deflated = method == 8,
         .checksum = number_at<uint32_t>(bytes, at + 16),
