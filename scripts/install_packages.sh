@@ -12,7 +12,7 @@ build+=(libdnnl-dev ocl-icd-opencl-dev libhwy-dev libfmt-dev)
 # The command line, run files, Keras configs, CSV numbers.
 build+=(libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libfast-float-dev)
 # Keras files (libzip's CMake config wants its three tools), TFRecord and TensorBoard.
-build+=(libhdf5-dev libzip-dev zipcmp zipmerge ziptool libprotobuf-dev protobuf-compiler)
+build+=(libzip-dev zipcmp zipmerge ziptool libprotobuf-dev protobuf-compiler)
 # Images, compressed IDX files, checksums, spill files.
 build+=(libjpeg62-turbo-dev libpng-dev zlib1g-dev libxxhash-dev liburing-dev)
 # Tests and benchmarks; clang with libomp for the thread sanitizer; the checks of tools/.
