@@ -21,8 +21,8 @@ namespace snug {
 Hdf5Group read_weights(File& file, const std::string& where);
 
 // Older files in the words of newer ones: Keras 2.13 called layers something else, and on Windows
-// wrote backslashes into names.
-Hdf5Group with_modern_names(Hdf5Group group);
+// wrote backslashes into names. Throws CorruptFile where groups would go more than 64 deep.
+Hdf5Group with_modern_names(Hdf5Group group, const std::string& where);
 
 // The arrays of `from` beside those of `into`. Throws CorruptFile where both have one.
 void merge_groups(Hdf5Group& into, Hdf5Group from, const std::string& where);

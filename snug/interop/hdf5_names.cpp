@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "snug/base/error.h"
 #include "snug/interop/hdf5.h"
 
@@ -19,6 +21,29 @@ void expect_plain(const Hdf5Group& group, const std::string& path, const std::st
     expect_plain(inner, path.empty() ? name : path + "/" + name, where);
 }
 
+// Walks over groups go down one call for each.
+constexpr int kDeepest = 64;
+
+Hdf5Group renamed(Hdf5Group group, const std::string& where, int depth) {
+  Hdf5Group modern;
+  modern.attributes = std::move(group.attributes);
+  modern.datasets = std::move(group.datasets);
+  for (auto& [name, inner] : group.groups) {
+    Hdf5Group* place = &modern;
+    int deeper = depth;
+    for (size_t from = 0; from <= name.size(); ++deeper) {
+      if (deeper == kDeepest)
+        throw CorruptFile("{}: its groups go more than {} deep", where, kDeepest);
+      const size_t slash = std::min(name.find('\\', from), name.size());
+      const std::string part = name.substr(from, slash - from);
+      place = &place->groups[part == "_layer_checkpoint_dependencies" ? "layers" : part];
+      from = slash + 1;
+    }
+    merge_groups(*place, renamed(std::move(inner), where, deeper), where);
+  }
+  return modern;
+}
+
 }  // namespace
 
 Hdf5Group read_weights(File& file, const std::string& where) {
@@ -27,24 +52,8 @@ Hdf5Group read_weights(File& file, const std::string& where) {
   return root;
 }
 
-Hdf5Group with_modern_names(Hdf5Group group) {
-  Hdf5Group modern;
-  modern.attributes = std::move(group.attributes);
-  modern.datasets = std::move(group.datasets);
-  for (auto& [name, inner] : group.groups) {
-    std::string path = name == "_layer_checkpoint_dependencies" ? "layers" : name;
-    const size_t slash = path.find('\\');
-    Hdf5Group put = std::move(inner);
-    if (slash != std::string::npos) {
-      Hdf5Group rest;
-      rest.groups.emplace(path.substr(slash + 1), std::move(put));
-      put = std::move(rest);
-      path = path.substr(0, slash);
-      if (path == "_layer_checkpoint_dependencies") path = "layers";
-    }
-    merge_groups(modern.groups[path], with_modern_names(std::move(put)), path);
-  }
-  return modern;
+Hdf5Group with_modern_names(Hdf5Group group, const std::string& where) {
+  return renamed(std::move(group), where, 0);
 }
 
 void merge_groups(Hdf5Group& into, Hdf5Group from, const std::string& where) {

@@ -203,11 +203,29 @@ TEST(Hdf5, OlderNamesBecomeNewerOnes) {
   old.groups["_layer_checkpoint_dependencies"].groups["dense"].groups["vars"].datasets["0"];
   old.groups["dec\\_layer_checkpoint_dependencies\\conv2d"].groups["vars"].datasets["0"];
   old.groups["dec\\_layer_checkpoint_dependencies\\dense"].groups["vars"].datasets["0"];
-  const Hdf5Group modern = with_modern_names(old);
+  const Hdf5Group modern = with_modern_names(old, "t.h5");
   EXPECT_NE(modern.find_dataset("layers/dense/vars/0"), nullptr);
   EXPECT_NE(modern.find_dataset("dec/layers/conv2d/vars/0"), nullptr);
   EXPECT_NE(modern.find_dataset("dec/layers/dense/vars/0"), nullptr);
   EXPECT_EQ(modern.find_group("_layer_checkpoint_dependencies"), nullptr);
+}
+
+// Each backslash is a group more: a name of 64 KB must not go as deep as that.
+TEST(Hdf5, NamesGoOnlySoDeep) {
+  const auto deep = [](int groups, size_t slashes) {
+    Hdf5Group group;
+    for (int i = 0; i < groups; ++i) {
+      Hdf5Group outer;
+      outer.groups[std::string(slashes, '\\') + "a"] = std::move(group);
+      group = std::move(outer);
+    }
+    return with_modern_names(std::move(group), "t.h5");
+  };
+  EXPECT_EQ(deep(1, 63).groups.size(), 1);
+  EXPECT_EQ(deep(32, 1).groups.size(), 1);
+  EXPECT_THROW(deep(1, 64), CorruptFile);
+  EXPECT_THROW(deep(33, 1), CorruptFile);
+  EXPECT_THROW(deep(62, 1023), CorruptFile);
 }
 
 TEST(Hdf5, ShardsAreMergedUnlessTheyOverlap) {

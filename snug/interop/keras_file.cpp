@@ -76,7 +76,7 @@ struct KerasFile::Inside {
     if (!archive->has(kWeights))
       throw Error("{}: it has no {}; Snug reads weights in HDF5 only", where, kWeights);
     weights.push_back(archive->open(kWeights));
-    root = with_modern_names(read_weights(*weights[0], where));
+    root = with_modern_names(read_weights(*weights[0], where), where);
     if (config.is_object()) compile_config = config.value("compile_config", Json());
   }
 
@@ -91,7 +91,7 @@ struct KerasFile::Inside {
     if (!training.empty()) compile_config = parse_json(training, where + ": training_config");
     if (compile_config.is_object() && compile_config.contains("optimizer_config"))
       compile_config["optimizer"] = compile_config["optimizer_config"];
-    if (!is_legacy) root = with_modern_names(std::move(root));
+    if (!is_legacy) root = with_modern_names(std::move(root), where);
   }
 
   void open_shards() {

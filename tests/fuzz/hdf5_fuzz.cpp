@@ -6,5 +6,5 @@
 
 void snug::fuzz::read_input(Input bytes) {
   InputFile file("input", bytes);
-  with_modern_names(read_weights(file, "input"));
+  with_modern_names(read_weights(file, "input"), "input");
 }
