@@ -9,8 +9,10 @@ const Hdf5Group* Hdf5Group::find_group(std::string_view path) const {
   const Hdf5Group* group = this;
   while (group != nullptr && !path.empty()) {
     const size_t slash = std::min(path.find('/'), path.size());
-    const auto found = group->groups.find(std::string(path.substr(0, slash)));
-    group = found == group->groups.end() ? nullptr : &found->second;
+    if (slash > 0) {
+      const auto found = group->groups.find(std::string(path.substr(0, slash)));
+      group = found == group->groups.end() ? nullptr : &found->second;
+    }
     path.remove_prefix(std::min(slash + 1, path.size()));
   }
   return group;

@@ -411,7 +411,7 @@ Hdf5Tree& Hdf5Tree::at(std::string_view path) {
   Hdf5Tree* tree = this;
   while (!path.empty()) {
     const size_t slash = std::min(path.find('/'), path.size());
-    tree = &tree->groups[std::string(path.substr(0, slash))];
+    if (slash > 0) tree = &tree->groups[std::string(path.substr(0, slash))];
     path.remove_prefix(std::min(slash + 1, path.size()));
   }
   return *tree;

@@ -93,11 +93,11 @@ std::vector<WeightMatch> match_legacy_weights(const Hdf5Group& weights, const Ne
   std::vector<WeightMatch> in_file;
   for (const std::string& name : names_of(weights, "layer_names")) {
     WeightMatch match{name, {}, {}, {}};
-    const auto layer = weights.groups.find(name);
-    if (layer == weights.groups.end())
+    const Hdf5Group* layer = weights.find_group(name);
+    if (layer == nullptr)
       throw CorruptFile("{}: the layer \"{}\" is in its list and not in the file", where, name);
-    for (const std::string& path : names_of(layer->second, "weight_names")) {
-      const Hdf5Dataset* dataset = layer->second.find_dataset(path);
+    for (const std::string& path : names_of(*layer, "weight_names")) {
+      const Hdf5Dataset* dataset = layer->find_dataset(path);
       if (dataset == nullptr)
         throw CorruptFile("{}: the weight \"{}\" is in its list and not in the file", where, path);
       match.paths.push_back(name + "/" + path);

@@ -69,6 +69,22 @@ TEST(WeightMatch, SaysWhatALegacyFileLacks) {
   EXPECT_EQ(match_legacy_weights(fewer, *net, true, "f").size(), 1);
 }
 
+// As h5py takes them: groups in groups.
+TEST(WeightMatch, LegacyNamesMayHaveSlashes) {
+  const auto net =
+      Network::sequential({Input({4}), Dense(3, {.name = "a/b"}), Dense(2, {.name = "a"})}, "net");
+  net->set_paths();
+  MemoryFiles files;
+  allocate(Layer(net).weights(), 3);
+  write_legacy_h5("t.h5", {.network = *net}, files);
+  const KerasFile file("t.h5", files);
+  std::vector<WeightMatch> matches = file.match(*net, false);
+  ASSERT_EQ(matches.size(), 2);
+  EXPECT_EQ(matches[0].layer, "a/b");
+  EXPECT_EQ(matches[1].layer, "a");
+  EXPECT_NO_THROW(check_matches(matches, false, "t.h5"));
+}
+
 TEST(WeightMatch, FitsByShapeAndType) {
   EXPECT_TRUE(fits(array({4, 3}), {DType::float32, {4, 3}}));
   EXPECT_FALSE(fits(array({3, 4}), {DType::float32, {4, 3}}));

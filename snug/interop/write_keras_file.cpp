@@ -98,16 +98,19 @@ OrderedJson training_config(const SavedModel& model) {
   return config;
 }
 
+void put_array(Hdf5Tree& group, const std::string& path, const Hdf5Array& array) {
+  const size_t slash = path.rfind('/');
+  group.at(std::string_view(path).substr(0, slash)).arrays[path.substr(slash + 1)] = array;
+}
+
 void add_layer_weights(Hdf5Tree& weights, const LayerPtr& definition, const std::string& prefix) {
   const Layer layer(definition);
-  Hdf5Tree& group = weights.groups[definition->name];
+  Hdf5Tree& group = weights.at(definition->name);  // A slash in it is a group more, as in h5py.
   std::vector<std::string> names;
   for (const Variables& variables : {layer.trainable_weights(), layer.non_trainable_weights()}) {
     for (const VariablePtr& variable : variables) {
       names.push_back(prefix + variable->path());
-      const size_t slash = names.back().rfind('/');
-      Hdf5Tree& place = group.at(std::string_view(names.back()).substr(0, slash));
-      place.arrays[names.back().substr(slash + 1)] = array_of(variable);
+      put_array(group, names.back(), array_of(variable));
     }
   }
   add_list(group, "weight_names", names);
@@ -122,8 +125,8 @@ void add_optimizer(Hdf5Tree& root, const SavedModel& model) {
   for (const auto& [slot, array] : model.optimizer) {
     const bool is_of_weight = array.type.shape.rank() > 0;
     const std::string full = is_of_weight ? prefix + slot : slot;
-    group.groups[name].arrays[full] = array;
     names.push_back(name + "/" + full);
+    put_array(group, names.back(), array);
   }
   add_list(group, "weight_names", names);
 }
