@@ -11,19 +11,10 @@
 #include <vector>
 
 #include "snug/base/error.h"
+#include "snug/data/tfrecord.h"
 
 namespace snug {
 namespace {
-
-constexpr auto kChecksums = [] {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? 0x82f63b78u : 0u);
-    table[i] = value;
-  }
-  return table;
-}();
 
 template <typename T>
 std::string bytes_of(T value) {
@@ -116,21 +107,17 @@ std::string host_name() {
   return text.empty() ? "host" : text;
 }
 
-}  // namespace
-
-uint32_t masked_checksum(std::string_view data) {
-  uint32_t value = ~0u;
-  for (const char c : data)
-    value = value >> 8 ^ kChecksums[(value ^ static_cast<uint8_t>(c)) & 0xff];
-  value = ~value;
-  return (value >> 15 | value << 17) + 0xa282ead8u;
+std::string checksum(std::string_view data) {
+  return bytes_of(masked_crc32c(std::as_bytes(std::span(data))));
 }
+
+}  // namespace
 
 std::string tf_record(std::string_view data) {
   const std::string length = bytes_of<uint64_t>(data.size());
-  std::string record = length + bytes_of(masked_checksum(length));
+  std::string record = length + checksum(length);
   record += data;
-  return record + bytes_of(masked_checksum(data));
+  return record + checksum(data);
 }
 
 std::string version_event(double wall_time) {

@@ -12,8 +12,6 @@ namespace snug {
 
 // One record: length, its checksum, data, its checksum.
 std::string tf_record(std::string_view data);
-// CRC-32C, masked as TensorFlow does.
-uint32_t masked_checksum(std::string_view data);
 
 // Serialized tensorflow.Event messages; `wall_time` in seconds since 1970.
 std::string version_event(double wall_time);
