@@ -48,6 +48,11 @@ std::shared_ptr<Network> read_parsed(const Json& model) {
   return read_network(Json::parse(model.dump()));
 }
 
+Layer read_layer(const Json& layer) {
+  CallCount calls;
+  return snug::read_layer(layer, calls);
+}
+
 std::vector<std::string> names(const Network& network) {
   std::vector<std::string> names;
   for (const LayerPtr& layer : network.layers()) names.push_back(layer->name);
@@ -64,6 +69,39 @@ std::string refusal(const Json& model) {
 }
 
 const Json kUnits = {{"units", 3}};
+
+// A chain of calls of one layer, or of a model that is such a chain of the next, and so on.
+Json nested(int depth, int calls) {
+  const auto link = [](int i) { return call({i == 0 ? tensor("in") : tensor("m", i - 1)}); };
+  Json inner = layer("Activation", "m", {{"activation", "relu"}}, Json::array());
+  if (depth > 0) inner = nested(depth - 1, calls);
+  inner["name"] = inner["config"]["name"] = "m";
+  inner["inbound_nodes"] = Json::array();
+  for (int i = 0; i < calls; ++i) inner["inbound_nodes"].push_back(link(i));
+  const int last = depth > 0 ? calls : calls - 1;  // Ends count a model's calls from 1.
+  return functional(Json::array({input("in"), inner}), {"in", 0, 0}, {"m", last, 0});
+}
+
+// 9 levels of 8 calls are 5 kB and would be 134 million layers.
+TEST(ReadNetwork, BoundsTheCallsOfModelsInModels) {
+  EXPECT_EQ(read_parsed(nested(3, 8))->calls().size(), 9);
+  const std::string reason = refusal(nested(5, 8));
+  EXPECT_NE(reason.find("layer \"m\" (Functional): with its models in models"), std::string::npos)
+      << reason;
+  EXPECT_NE(refusal(nested(9, 8)).find("more than 100000 layers"), std::string::npos);
+  EXPECT_NE(refusal(nested(0, 10'001)).find("10001 calls"), std::string::npos);
+}
+
+TEST(ReadNetwork, CallsAsManyAsThereAreFromTheLastToTheFirst) {
+  Json layers = Json::array();
+  for (int i = 2000; i > 0; --i) {
+    const std::string before = i == 1 ? "in" : fmt::format("l{}", i - 1);
+    layers.push_back(layer("Activation", fmt::format("l{}", i).c_str(), {{"activation", "relu"}},
+                           Json::array({call({tensor(before.c_str())})})));
+  }
+  layers.push_back(input("in"));
+  EXPECT_EQ(read_parsed(functional(layers, {"in", 0, 0}, {"l2000", 0, 0}))->calls().size(), 2001);
+}
 
 TEST(ReadNetwork, CallsInWhateverOrderTheyStand) {
   const auto network = read_parsed(functional(

@@ -84,12 +84,12 @@ Layer read_input(const Json& config, const std::string& where) {
 
 }  // namespace
 
-Layer read_layer(const Json& layer) {
+Layer read_layer(const Json& layer, CallCount& calls) {
   const std::string where = where_of(layer);
   const KerasObject object = keras_object(layer, where);
   if (object.class_name == "Sequential" || object.class_name == "Functional" ||
       object.class_name == "Model") {
-    return Layer(read_network(layer));
+    return Layer(read_network(layer, calls));
   }
   if (object.config == nullptr || !object.config->is_object())
     throw Error("{}: it has no config; the file is damaged", where);

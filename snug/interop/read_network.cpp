@@ -22,10 +22,12 @@ const Json& layers_of(const Json& config, const std::string& where) {
   return *layers;
 }
 
-std::shared_ptr<Network> read_sequential(const Json& config, const std::string& where) {
+std::shared_ptr<Network> read_sequential(const Json& config, const std::string& where,
+                                         CallCount& calls) {
   auto network = Network::sequential({}, text_at(config, "name"));
   for (const Json& item : layers_of(config, where)) {
-    const Layer layer = read_layer(item);
+    const Layer layer = read_layer(item, calls);
+    calls.add(*layer.definition());
     network->add(layer);
     const std::string of_layer = fmt::format("layer \"{}\" ({})", layer->name, layer->class_name());
     expect_countable(*layer.definition(), {}, of_layer);
@@ -85,11 +87,12 @@ CallArguments arguments_of(const Json& node) {
 // Puts a functional network together: each call as soon as all that it reads is there.
 class FunctionalReader {
  public:
-  FunctionalReader(const Json& config, const std::string& where) : config_(config), where_(where) {
+  FunctionalReader(const Json& config, const std::string& where, CallCount& calls)
+      : config_(config), where_(where), calls_(calls) {
     for (const Json& layer : layers_of(config, where)) enter(layer);
-    while (call_what_is_ready()) {
-    }
+    for (size_t i = 0; i < pending_.size(); ++i) call_with_followers(i);
     for (const Pending& pending : pending_) {
+      if (pending.called) continue;
       throw Error("layer \"{}\": its inputs come from nowhere or from itself; the file is damaged",
                   pending.name);
     }
@@ -110,6 +113,8 @@ class FunctionalReader {
     const Json* layer;
     int call;
     CallArguments arguments;
+    size_t first_missing = 0;  // Of the arguments: those before are there.
+    bool called = false;
   };
 
   void enter(const Json& layer) {
@@ -119,7 +124,7 @@ class FunctionalReader {
       throw Error("{}: two layers are called \"{}\"; the file is damaged", where_, name);
     const Json nodes = layer.value("inbound_nodes", Json::array());
     if (nodes.empty()) {
-      const Layer made = read_layer(layer);
+      const Layer made = read_layer(layer, calls_);
       const auto* input = dynamic_cast<const InputLayer*>(made.definition().get());
       if (input == nullptr)
         throw Error("layer \"{}\" ({}): nothing calls it; the file is damaged", name,
@@ -130,11 +135,14 @@ class FunctionalReader {
     if (counts_from_one(layer, nodes)) table_.add_model(name);
     // A layer that Snug lacks is refused before its calls are looked at.
     if (text_at(layer, "module").starts_with("keras.layers"))
-      layers_.emplace(name, read_layer(layer));
+      layers_.emplace(name, read_layer(layer, calls_));
     const Json& inbound = layer.at("inbound_nodes");
     if (!inbound.is_array()) throw Error("layer \"{}\": its calls are no list", name);
+    const size_t calls = pending_.size() + inbound.size();
+    if (calls > kMostLayers)
+      throw Error("{}: it has {} calls; Snug reads up to {}", where_, calls, kMostLayers);
     for (size_t i = 0; i < inbound.size(); ++i) {
-      Pending pending{name, &layer, static_cast<int>(i), {}};
+      Pending pending{.name = name, .layer = &layer, .call = static_cast<int>(i), .arguments = {}};
       with_place(name, layer, [&] { pending.arguments = arguments_of(inbound[i]); });
       pending_.push_back(std::move(pending));
     }
@@ -153,32 +161,43 @@ class FunctionalReader {
     }
   }
 
-  bool call_what_is_ready() {
-    const size_t before = pending_.size();
-    std::vector<Pending> later;
-    for (Pending& pending : pending_) {
-      // Calls of one layer are numbered in their order.
-      const bool in_turn = table_.calls_of(pending.name) == pending.call;
-      if (!in_turn || !table_.has_all(pending.arguments.values)) {
-        later.push_back(std::move(pending));
+  // A call, unless it has to wait, and then those that waited for it.
+  void call_with_followers(size_t first) {
+    std::vector<size_t> next = {first};
+    while (!next.empty()) {
+      const size_t i = next.back();
+      Pending& pending = pending_[i];
+      next.pop_back();
+      if (const auto awaited = awaited_by(pending)) {
+        waiting_[*awaited].push_back(i);
         continue;
       }
       with_place(pending.name, *pending.layer, [&] { call(pending); });
+      pending.called = true;
+      const auto followers = waiting_.extract({pending.name, static_cast<uint64_t>(pending.call)});
+      if (followers)
+        next.insert(next.end(), followers.mapped().rbegin(), followers.mapped().rend());
     }
-    pending_ = std::move(later);
-    return pending_.size() < before;
+  }
+
+  // Calls of one layer are numbered in their order.
+  std::optional<SymbolTable::Call> awaited_by(Pending& pending) const {
+    if (table_.calls_of(pending.name) != pending.call)
+      return SymbolTable::Call(pending.name, static_cast<uint64_t>(pending.call - 1));
+    return table_.missing(pending.arguments.values, pending.first_missing);
   }
 
   void call(const Pending& pending) {
     const Json& json = *pending.layer;
     const bool operation = is_operation(json, pending.arguments.in_list);
     if (!operation && !layers_.contains(pending.name))
-      layers_.emplace(pending.name, read_layer(json));
+      layers_.emplace(pending.name, read_layer(json, calls_));
     const Layer layer =
         operation ? table_.operation(json, pending.arguments.values) : layers_.at(pending.name);
     layer->name = pending.name;
     const Symbols in = table_.symbols(pending.arguments.values, /*numbers=*/operation);
     if (in.empty()) throw Error("it is called on nothing; the file is damaged");
+    calls_.add(*layer.definition());
     const Symbols out = layer.call(in);
     expect_countable(*layer.definition(), out,
                      fmt::format("layer \"{}\" ({})", pending.name, layer->class_name()));
@@ -229,17 +248,19 @@ class FunctionalReader {
 
   const Json& config_;
   std::string where_;
+  CallCount& calls_;
   std::set<std::string> names_;
   std::map<std::string, Layer> layers_;
   SymbolTable table_;
   std::vector<Pending> pending_;
+  std::map<SymbolTable::Call, std::vector<size_t>> waiting_;  // By the call that must come first.
 };
 
 }  // namespace
 
 namespace {
 
-std::shared_ptr<Network> read_any(const Json& model) {
+std::shared_ptr<Network> read_any(const Json& model, CallCount& calls) {
   const KerasObject object = keras_object(model, "the model");
   const std::string where = fmt::format("model ({})", object.class_name);
   if (object.config == nullptr || !object.config->is_object())
@@ -247,9 +268,9 @@ std::shared_ptr<Network> read_any(const Json& model) {
   const Json& config = *object.config;
   std::shared_ptr<Network> network;
   if (object.class_name == "Sequential") {
-    network = read_sequential(config, where);
+    network = read_sequential(config, where, calls);
   } else if (object.class_name == "Functional" || object.class_name == "Model") {
-    network = FunctionalReader(config, where).network();
+    network = FunctionalReader(config, where, calls).network();
   } else {
     throw Error(
         "the model is of the class {} ({}); Snug loads Sequential and functional models, not "
@@ -263,8 +284,13 @@ std::shared_ptr<Network> read_any(const Json& model) {
 }  // namespace
 
 std::shared_ptr<Network> read_network(const Json& model) {
+  CallCount calls;
+  return read_network(model, calls);
+}
+
+std::shared_ptr<Network> read_network(const Json& model, CallCount& calls) {
   try {
-    return read_any(model);
+    return read_any(model, calls);
   } catch (const Json::exception& error) {
     throw Error("the config of the model makes no sense ({}); the file is damaged", error.what());
   }

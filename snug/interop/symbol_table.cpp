@@ -33,25 +33,32 @@ int SymbolTable::calls_of(const std::string& layer) const {
   return found == calls_.end() ? 0 : static_cast<int>(found->second.size());
 }
 
-const Symbol* SymbolTable::find(const Json& history, bool from_one) const {
+SymbolTable::Call SymbolTable::call_of(const Json& history, bool from_one) const {
   const bool sound = history.is_array() && history.size() >= 3 && history[0].is_string() &&
                      history[1].is_number_unsigned() && history[2].is_number_unsigned();
   if (!sound) throw Error("{} names no tensor; the file is damaged", shown(history));
-  const auto layer = calls_.find(history[0].get<std::string>());
-  if (layer == calls_.end()) return nullptr;
-  auto call = history[1].get<uint64_t>();
-  const auto output = history[2].get<uint64_t>();
-  if (call > 0 && from_one && models_.contains(layer->first)) --call;
-  if (call >= layer->second.size() || output >= layer->second[call].size()) return nullptr;
-  return &layer->second[call][output];
+  Call call{history[0].get<std::string>(), history[1].get<uint64_t>()};
+  if (call.second > 0 && from_one && models_.contains(call.first)) --call.second;
+  return call;
 }
 
-bool SymbolTable::has_all(const std::vector<const Json*>& arguments) const {
-  for (const Json* argument : arguments) {
-    const Json* history = history_of(*argument);
-    if (history != nullptr && find(*history, argument->is_array()) == nullptr) return false;
+const Symbol* SymbolTable::find(const Json& history, bool from_one) const {
+  const Call call = call_of(history, from_one);
+  const auto layer = calls_.find(call.first);
+  if (layer == calls_.end() || call.second >= layer->second.size()) return nullptr;
+  const auto output = history[2].get<uint64_t>();
+  const Symbols& outputs = layer->second[call.second];
+  return output < outputs.size() ? &outputs[output] : nullptr;
+}
+
+std::optional<SymbolTable::Call> SymbolTable::missing(const std::vector<const Json*>& arguments,
+                                                      size_t& first) const {
+  for (; first < arguments.size(); ++first) {
+    const Json* history = history_of(*arguments[first]);
+    if (history == nullptr || find(*history, arguments[first]->is_array()) != nullptr) continue;
+    return call_of(*history, arguments[first]->is_array());
   }
-  return true;
+  return std::nullopt;
 }
 
 Symbols SymbolTable::symbols(const std::vector<const Json*>& arguments, bool numbers) const {

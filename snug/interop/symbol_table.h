@@ -2,8 +2,10 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "snug/interop/json.h"
@@ -20,8 +22,11 @@ class SymbolTable {
   // by which Keras 2 names tensors).
   void add_model(const std::string& layer) { models_.insert(layer); }
 
-  // Whether all tensors among these call arguments are there.
-  bool has_all(const std::vector<const Json*>& arguments) const;
+  // One call of a layer.
+  using Call = std::pair<std::string, uint64_t>;
+  // The call that gives the first tensor among these call arguments that is not there; none where
+  // all are. `first` is where to begin, and goes on to that argument.
+  std::optional<Call> missing(const std::vector<const Json*>& arguments, size_t& first) const;
   // The tensors among them. Throws Error for a number, unless `numbers` are allowed.
   Symbols symbols(const std::vector<const Json*>& arguments, bool numbers) const;
   // By Keras's history ["dense", 0, 0]. Throws Error where there is none.
@@ -31,6 +36,7 @@ class SymbolTable {
   static Layer operation(const Json& layer, const std::vector<const Json*>& arguments);
 
  private:
+  Call call_of(const Json& history, bool from_one) const;
   const Symbol* find(const Json& history, bool from_one) const;
 
   std::map<std::string, std::vector<Symbols>> calls_;
