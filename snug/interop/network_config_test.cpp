@@ -89,6 +89,19 @@ TEST(ReadNetwork, BoundsTheCallsOfModelsInModels) {
   EXPECT_NE(reason.find("layer \"m\" (Functional): with its models in models"), std::string::npos)
       << reason;
   EXPECT_NE(refusal(nested(9, 8)).find("more than 100000 layers"), std::string::npos);
+  Json stack = Json::array({input("in"), nested(3, 8)});
+  const Json sequential = {{"class_name", "Sequential"}, {"config", {{"name", "s"}}}};
+  const auto with_more = [&](int more) {
+    Json model = sequential;
+    model["config"]["layers"] = stack;
+    for (int i = 0; i < more; ++i) {
+      model["config"]["layers"].push_back(
+          layer("Activation", fmt::format("l{}", i).c_str(), {{"activation", "relu"}}, {}));
+    }
+    return model;
+  };
+  EXPECT_EQ(read_parsed(with_more(3))->layers().size(), 4);
+  EXPECT_NE(refusal(with_more(30)).find("more than 100000 layers"), std::string::npos);
   EXPECT_NE(refusal(nested(0, 10'001)).find("10001 calls"), std::string::npos);
 }
 

@@ -25,10 +25,15 @@ const Json& layers_of(const Json& config, const std::string& where) {
 std::shared_ptr<Network> read_sequential(const Json& config, const std::string& where,
                                          CallCount& calls) {
   auto network = Network::sequential({}, text_at(config, "name"));
+  std::vector<LayerPtr> models;
   for (const Json& item : layers_of(config, where)) {
     const Layer layer = read_layer(item, calls);
     calls.add(*layer.definition());
     network->add(layer);
+    // Each further layer calls those before again, of which only models take long.
+    for (const LayerPtr& model : models) calls.add(*model);
+    if (dynamic_cast<const Network*>(layer.definition().get()) != nullptr)
+      models.push_back(layer.definition());
     const std::string of_layer = fmt::format("layer \"{}\" ({})", layer->name, layer->class_name());
     expect_countable(*layer.definition(), {}, of_layer);
     if (!network->is_defined()) continue;
