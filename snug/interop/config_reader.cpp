@@ -102,7 +102,8 @@ void ConfigReader::visit(std::string_view name, int64_t& value) {
   const bool listed = given->is_array() && given->size() == 1;
   const std::optional<int64_t> read = integer(listed ? given->front() : *given);
   if (!read) refuse(name, "a whole number");
-  if (name != "seed" && std::abs(*read) > kLargestSetting) refuse(name, "a smaller number");
+  const bool small = *read >= -kLargestSetting && *read <= kLargestSetting;
+  if (name != "seed" && !small) refuse(name, "a smaller number");
   value = *read;
 }
 

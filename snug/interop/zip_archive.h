@@ -17,8 +17,8 @@ namespace snug {
 class ZipReader {
  public:
   // Throws Error for what is no zip archive, and for one with a member twice, with a path that
-  // leads out of it, with a link, with encryption, or that expands more than Keras allows. `file`
-  // must outlive it.
+  // leads out of it, with a link, with encryption, or with a member of more than 64 MiB that
+  // expands more than a hundredfold. `file` must outlive it.
   explicit ZipReader(File& file);
   ~ZipReader();
   ZipReader(const ZipReader&) = delete;
@@ -30,8 +30,8 @@ class ZipReader {
   // A whole member of up to `most` bytes.
   std::string text(const std::string& member, int64_t most);
   // A member for reading anywhere in it, checked against its checksum first. A compressed one is
-  // inflated into a temporary file without a name in the system's folder for these. The reader must
-  // outlive it.
+  // inflated into a temporary file without a name in the system's folder for these; throws
+  // FileError where that has no room. The reader must outlive it.
   std::unique_ptr<File> open(const std::string& member);
 
  private:

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/interop/zip_archive.h"
 #include "snug/interop/zip_source.h"
@@ -12,8 +13,9 @@ namespace snug {
 namespace {
 
 constexpr int64_t kMostMembers = 10'000;
-// Keras's own limits: a member of more bytes may not expand more than so many times.
-constexpr uint64_t kLargeMember = uint64_t{1} << 32;
+// A member of more bytes may not expand more than so many times; Keras says so from 4 GiB on, which
+// many a disk for temporary files does not have.
+constexpr uint64_t kLargeMember = uint64_t{64} << 20;
 constexpr uint64_t kMostExpansion = 100;
 constexpr size_t kPiece = 1 << 16;
 
@@ -117,10 +119,10 @@ void ZipReader::enter(uint64_t index) {
   if ((state.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && state.encryption_method != ZIP_EM_NONE)
     fail(name, "it is encrypted");
   if (state.size > INT64_MAX) fail(name, "its size makes no sense");
-  if (state.size > kLargeMember && state.size / kMostExpansion > state.comp_size)
-    fail(name, "it would expand more than a hundredfold; the file is hostile");
   const bool stored = state.comp_method == ZIP_CM_STORE;
   if (stored && state.size != state.comp_size) fail(name, "its two sizes differ");
+  if (state.size > kLargeMember && state.size / kMostExpansion > state.comp_size)
+    fail(name, "it would expand more than a hundredfold; the file is hostile");
   if (!members_.try_emplace(name, Member{index, static_cast<int64_t>(state.size), stored}).second)
     fail(name, "it is there twice; the file is hostile");
 }
@@ -181,8 +183,14 @@ std::unique_ptr<File> ZipReader::open(const std::string& name) {
 }
 
 std::unique_ptr<File> ZipReader::inflated(const std::string& name, const Member& member) {
+  const Path temporary = std::filesystem::temp_directory_path();
+  if (const int64_t room = real_files().free_bytes(temporary); member.bytes > room) {
+    throw FileError("{}: its member \"{}\" is {} when inflated, but {} has {} free; set TMPDIR",
+                    file_.path().string(), name, bytes_text(member.bytes), temporary.string(),
+                    bytes_text(room));
+  }
   // In a folder of its own, so that nobody else can have put a link there.
-  std::string folder = (std::filesystem::temp_directory_path() / "snug-XXXXXX").string();
+  std::string folder = (temporary / "snug-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) throw file_error(folder, "make a folder", errno);
   const Path path = Path(folder) / "inflated";
   std::unique_ptr<File> file = real_files().open(path, OpenMode::write);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "keras_config.h"
 #include "raw_zip.h"
@@ -149,6 +150,8 @@ std::vector<Case> setting_cases() {
                   "no constraints"),
       with_config("unknown setting", set(1, "lora_rank", 4), "lora_rank = 4"),
       with_config("huge units", set(1, "units", 4611686018427387904), "smaller number"),
+      with_config("least units", set(1, "units", std::numeric_limits<int64_t>::min()),
+                  "smaller number"),
       with_config("many units", set(1, "units", 2147483648), "the file's layers/dense/vars/0"),
       with_config("huge input",
                   set(0, "batch_shape", {nullptr, 2147483647, 2147483647, 2147483647}),
@@ -284,6 +287,10 @@ std::vector<Case> zip_cases() {
       {"longer than it is",
        raw_zip({good_config, {.name = "model.weights.h5", .data = weights, .size = 1'000'000'000}}),
        "sizes differ"},
+      {"expands",
+       raw_zip({good_config,
+                {.name = "model.weights.h5", .data = weights, .method = 8, .size = 500'000'000}}),
+       "more than a hundredfold"},
       {"huge config", raw_zip({{"config.json", std::string(33 << 20, ' ')}, good_weights}),
        "reads up to"},
       {"unknown compression", raw_zip({{"config.json", config, 77}, good_weights}), "m.keras"},
