@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "snug/base/bytes.h"
+#include "snug/base/temporary_file.h"
 
 namespace snug {
 namespace {
@@ -91,17 +92,16 @@ void File::append(std::span<const std::byte> from) {
 
 void write_atomically(FileSystem& files, const Path& path,
                       const std::function<void(File&)>& writer) {
-  Path temporary = path;
-  temporary += ".tmp";
+  remove_abandoned(files, path);
+  TemporaryFile temporary(files, path);
   try {
-    const std::unique_ptr<File> file = files.open(temporary, OpenMode::write);
-    writer(*file);
-    file->sync();
-    file->close();
-    files.rename(temporary, path);
+    writer(temporary.file());
+    temporary.file().sync();
+    temporary.file().close();
+    files.rename(temporary.path(), path);
   } catch (...) {
     try {
-      files.remove(temporary);
+      files.remove(temporary.path());
     } catch (...) {
       // What went wrong first is what the caller must hear.
     }

@@ -99,9 +99,9 @@ FileSystem& real_files();
 
 // Writes a new file through `writer` and puts it in the place of `path` when all of it is on the
 // disk, so that a reader, now or after a crash, finds the old file or the new one, whole. If
-// anything throws, the old file stays and the temporary one, `path` + ".tmp", is removed; only if
-// the last step fails, the sync of the directory, may the new file be there already. One writer a
-// path at a time.
+// anything throws, the old file stays and the temporary one (temporary_file.h) is removed; only if
+// the last step fails, the sync of the directory, may the new file be there already. Where several
+// processes write at once, one of their files stays, whole.
 void write_atomically(FileSystem& files, const Path& path,
                       const std::function<void(File&)>& writer);
 

@@ -130,6 +130,18 @@ TEST_P(FileSystemTest, AWriterThatThrowsLeavesTheOldFile) {
   EXPECT_EQ(files().list(path(".")), (std::vector<std::string>{"a"}));
 }
 
+// As two processes do that fill the same cache.
+TEST_P(FileSystemTest, WritersOfOneFileDoNotMix) {
+  write_atomically(files(), path("a"), [&](File& file) {
+    file.append(bytes_of("long, "));
+    write_atomically(files(), path("a"), [](File& other) { other.append(bytes_of("x")); });
+    EXPECT_EQ(read_text(files(), path("a")), "x");
+    file.append(bytes_of("longer"));
+  });
+  EXPECT_EQ(read_text(files(), path("a")), "long, longer");
+  EXPECT_EQ(files().list(path(".")), (std::vector<std::string>{"a"}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, FileSystemTest, ::testing::Values(true, false),
                          [](const auto& info) { return info.param ? "Real" : "Memory"; });
 
@@ -147,6 +159,15 @@ TEST(PosixFile, AFileInTheWorkingDirectoryCanBeWrittenAtomically) {
   write_atomically(real_files(), "a", [](File& file) { file.append(bytes_of("x")); });
   std::filesystem::current_path(before);
   EXPECT_EQ(read_text(real_files(), temp / "a"), "x");
+}
+
+TEST(PosixFile, WhatKilledWritersLeftIsRemoved) {
+  const TempDir temp;
+  for (const char* name : {"a.0123456789abcdef.tmp", "b.0123456789abcdef.tmp", "a.tmp", "a.1.tmp"})
+    write_text(real_files(), temp / name, "half");
+  write_atomically(real_files(), temp / "a", [](File& file) { file.append(bytes_of("x")); });
+  EXPECT_EQ(real_files().list(temp.path()),
+            (std::vector<std::string>{"a", "a.1.tmp", "a.tmp", "b.0123456789abcdef.tmp"}));
 }
 
 TEST(PosixFile, CloseReportsOnceAndMayBeRepeated) {

@@ -62,7 +62,7 @@ TEST(CheckpointFile, GivesBackWhatWasWritten) {
   Contents contents, again;
   contents.write(files);
   EXPECT_EQ(files.size("a.ckpt"), checkpoint_bytes(contents.sections(), contents.variables()));
-  EXPECT_FALSE(files.size("a.ckpt.tmp"));
+  EXPECT_EQ(files.list(""), std::vector<std::string>{"a.ckpt"});
   again.clear();
   again.read(files);
   EXPECT_EQ(again, contents);

@@ -5,6 +5,7 @@
 
 #include "snug/base/bytes.h"
 #include "snug/base/log.h"
+#include "snug/base/temporary_file.h"
 
 namespace snug {
 namespace {
@@ -39,7 +40,8 @@ CheckpointStore::CheckpointStore(const CheckpointOptions& options)
   files_.create_directories(options_.directory);
   if (&files_ == &real_files()) lock_ = std::make_unique<FileLock>(options_.directory);
   for (const std::string& name : files_.list(options_.directory)) {
-    if (name.ends_with(".ckpt.tmp")) files_.remove(options_.directory / name);
+    const std::optional<std::string_view> target = target_of_temporary(name);
+    if (target && target->ends_with(kSuffix)) files_.remove(options_.directory / name);
   }
 }
 

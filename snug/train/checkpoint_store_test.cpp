@@ -42,7 +42,7 @@ TEST(CheckpointStore, LeavesOtherFilesAlone) {
   files.create_directories("saved");
   for (const char* name : {"notes.txt", "x.ckpt", "0000000001.ckpt.old"})
     write_text(files, Path("saved") / name, "mine");
-  write_text(files, "saved/0000000007.ckpt.tmp", "half");
+  write_text(files, "saved/0000000007.ckpt.0123456789abcdef.tmp", "half");
   Store store(files, 1);
   EXPECT_TRUE(store.save(5));
   EXPECT_TRUE(store.save(6));

@@ -118,7 +118,7 @@ class GatedFiles final : public FileSystem {
     changed_.notify_all();
   }
   std::unique_ptr<File> open(const Path& path, OpenMode mode) override {
-    if (mode == OpenMode::write && path.string().ends_with(".ckpt.tmp")) {
+    if (mode == OpenMode::write && path.extension() == ".tmp") {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return is_open_; });
     }
