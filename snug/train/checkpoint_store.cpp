@@ -10,7 +10,7 @@
 namespace snug {
 namespace {
 
-constexpr std::string_view kSuffix = ".ckpt";
+constexpr std::string_view kSuffix = ".ckpt", kBad = ".bad";
 
 // Of a name such as 0000000123.ckpt.
 std::optional<int64_t> step_of(const std::string& name) {
@@ -56,16 +56,32 @@ std::vector<Path> CheckpointStore::newest_first() const {
   return paths;
 }
 
-std::optional<Path> CheckpointStore::newest_good() const {
+std::optional<Path> CheckpointStore::newest_good() {
+  std::vector<Path> damaged;
   for (const Path& path : newest_first()) {
     try {
       CheckpointFile(files_, path).verify();
+      put_aside(damaged);
       return path;
-    } catch (const CorruptFile& error) {
+    } catch (const FileError& error) {
       log_message(LogLevel::warning, "{}; the one before it is taken", error.what());
+      damaged.push_back(path);
     }
   }
   return std::nullopt;
+}
+
+// Where they are, the ones to keep would be them.
+void CheckpointStore::put_aside(const std::vector<Path>& damaged) {
+  for (const Path& path : damaged) {
+    Path aside = path;
+    aside += kBad;
+    try {
+      files_.rename(path, aside);
+    } catch (const FileError& error) {
+      log_message(LogLevel::warning, "{}", error.what());
+    }
+  }
 }
 
 void CheckpointStore::expect_room(int64_t checkpoint_bytes) const {
@@ -117,9 +133,20 @@ void CheckpointStore::remove_old() {
 }
 
 void CheckpointStore::remove_all() {
-  for (const Path& path : newest_first()) files_.remove(path);
-  files_.remove(best());
-  files_.sync_directory(options_.directory);
+  try {
+    for (const std::string& name : files_.list(options_.directory)) {
+      const bool is_bad = name.ends_with(kBad);
+      if (step_of(is_bad ? name.substr(0, name.size() - kBad.size()) : name))
+        files_.remove(options_.directory / name);
+    }
+    files_.remove(best());
+    files_.sync_directory(options_.directory);
+  } catch (const FileError& error) {
+    log_message(LogLevel::warning,
+                "the checkpoints of the run, which has ended, could not be removed: {}. Remove "
+                "them, or the next run in {} goes on from them",
+                error.what(), options_.directory.string());
+  }
 }
 
 void CheckpointStore::warn(const std::string& reason) {

@@ -19,8 +19,9 @@ class CheckpointStore {
 
   // Those of steps, the newest first.
   std::vector<Path> newest_first() const;
-  // The newest one whose checksums are right; warns of those that are damaged. Nullopt: none.
-  std::optional<Path> newest_good() const;
+  // The newest one that can be read and whose checksums are right. Warns of the newer ones, and
+  // renames them to *.bad, so that they are not among those to keep. Nullopt: none; then all stay.
+  std::optional<Path> newest_good();
   Path best() const { return options_.directory / "best.ckpt"; }
 
   // Throws FileError where the disk has no room for as many checkpoints of this size as will stand
@@ -34,7 +35,7 @@ class CheckpointStore {
             const std::vector<CheckpointVariable>& variables);
   bool save_best(const std::vector<CheckpointSection>& sections,
                  const std::vector<CheckpointVariable>& variables);
-  // All of them.
+  // All of them, damaged ones too. Warns where the disk fails.
   void remove_all();
   // Something else that a save needs has failed.
   void warn(const std::string& reason);
@@ -43,6 +44,7 @@ class CheckpointStore {
   bool write(const Path& path, const std::vector<CheckpointSection>& sections,
              const std::vector<CheckpointVariable>& variables);
   void remove_old();
+  void put_aside(const std::vector<Path>& damaged);
 
   CheckpointOptions options_;
   FileSystem& files_;

@@ -79,6 +79,46 @@ TEST(CheckpointStore, RefusesADiskWithoutRoom) {
   expect_within(message, "keep fewer");
 }
 
+TEST(CheckpointStore, ADamagedOneIsNotAmongThoseToKeep) {
+  MemoryFiles files;
+  Store store(files);
+  for (const int64_t step : {1, 2, 3}) store.save(step);
+  write_text(files, "saved/0000000003.ckpt", "rubbish");
+  LogText log;
+  EXPECT_EQ(store.store.newest_good(), Path("saved/0000000002.ckpt"));
+  EXPECT_EQ(files.list("saved"),
+            (std::vector<std::string>{"0000000002.ckpt", "0000000003.ckpt.bad"}));
+  // Two good ones stay, as was asked for.
+  EXPECT_TRUE(store.save(3));
+  EXPECT_EQ(files.list("saved"), (std::vector<std::string>{"0000000002.ckpt", "0000000003.ckpt",
+                                                           "0000000003.ckpt.bad"}));
+  store.store.remove_all();
+  EXPECT_TRUE(files.list("saved").empty());
+}
+
+TEST(CheckpointStore, OneThatTheDiskDoesNotGiveIsPassedOver) {
+  MemoryFiles disk;
+  FaultyFiles files(disk);
+  Store store(files);
+  for (const int64_t step : {1, 2}) store.save(step);
+  files.set_count_reads(true);
+  files.fail_call(2, Fault::input_output);  // The first one lists the names.
+  LogText log;
+  EXPECT_EQ(store.store.newest_good(), Path("saved/0000000001.ckpt"));
+  expect_within(log.messages, "the one before it is taken");
+}
+
+TEST(CheckpointStore, WhatCannotBeRemovedIsWarnedOf) {
+  MemoryFiles disk;
+  FaultyFiles files(disk);
+  Store store(files);
+  store.save(1);
+  files.fail_call(1, Fault::input_output);
+  LogText log;
+  EXPECT_NO_THROW(store.store.remove_all());
+  expect_within(log.messages, "could not be removed");
+}
+
 TEST(CheckpointStore, NewestGoodIsEmptyWhereAllAreDamaged) {
   MemoryFiles files;
   Store store(files);
@@ -88,6 +128,7 @@ TEST(CheckpointStore, NewestGoodIsEmptyWhereAllAreDamaged) {
   write_text(files, "saved/0000000001.ckpt", "rubbish");
   LogText log;
   EXPECT_FALSE(store.store.newest_good());
+  EXPECT_EQ(store.store.newest_first().size(), 1) << "or the next resume would start anew";
   expect_within(log.messages, "does not begin as a checkpoint does");
 }
 
