@@ -78,14 +78,17 @@ std::optional<std::string> Divergence::end_epoch(int epoch) {
   if (steps_ == 0) return std::nullopt;
   warn_of_loss(epoch, loss_sum_ / static_cast<double>(steps_));
   warn_of_gradients(epoch);
-  if (!(reference_ > 0) || !(least_loss_ > most_loss_ * reference_)) return std::nullopt;
+  const double least_loss = least_loss_;
+  // A run that is resumed here has the verdict behind it.
+  begin_epoch();
+  if (!(reference_ > 0) || !(least_loss > most_loss_ * reference_)) return std::nullopt;
   return fmt::format(
       "in epoch {} every step had a loss of {:.3g} or more, {:.0f} times the {:.3g} that a "
       "constant "
       "prediction would have: training has diverged. The model is kept as it is. Try: a learning "
       "rate that is 10 or 100 times lower, gradients that are clipped (clipnorm: 1), inputs and "
       "targets scaled to about 1",
-      epoch + 1, least_loss_, least_loss_ / reference_, reference_);
+      epoch + 1, least_loss, least_loss / reference_, reference_);
 }
 
 void Divergence::warn_of_loss(int epoch, double mean) {

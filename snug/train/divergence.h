@@ -42,7 +42,7 @@ class Divergence {
 
   void begin_epoch();
   void step(double loss, double gradient_norm, std::span<const double> square_norms);
-  // What is wrong, where the run is to be stopped.
+  // What is wrong, where the run is to be stopped. Asked again without steps it finds nothing.
   std::optional<std::string> end_epoch(int epoch);
 
   void state(StateVisitor& visitor);

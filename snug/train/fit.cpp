@@ -55,6 +55,7 @@ History FitRun::run(bool ends) {
     }
     try {
       run_epoch(epoch, logs, progress);
+      if (!was_interrupted_ && validates_after(epoch)) validate_epoch(logs);
     } catch (const NumericsError&) {
       save_stopped();
       throw;
@@ -62,9 +63,12 @@ History FitRun::run(bool ends) {
       // The row may be mended: the batch comes again.
       save_stopped();
       throw;
+    } catch (const FileError&) {
+      // So may the file, but a step may be half done where it is not the source's.
+      if (!in_step_) save_stopped();
+      throw;
     }
     if (was_interrupted_) return history;
-    if (validates_after(epoch)) validate_epoch(logs);
     if (checkpoints_) checkpoints_->take_back();
     for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch, logs);
     if (!callbacks_.empty()) guard_->forget_variables();
@@ -84,21 +88,33 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   Compiled::Phase& phase = model_.compiled().phase(true, {});
   const bool resumed = in_epoch_;
   if (!resumed) phase.reset();
-  const bool batch_logs =
-      std::ranges::any_of(callbacks_, [](const CallbackPtr& c) { return c->wants_batch_logs(); });
   // With steps_per_epoch the pass goes on where the epoch before left it.
   if (!resumed && (!in_pass_ || !options_.steps_per_epoch)) {
-    training_->begin_pass(options_.steps_per_epoch ? pass_++ : static_cast<uint64_t>(epoch));
+    training_->begin_pass(options_.steps_per_epoch ? pass_ : static_cast<uint64_t>(epoch));
+    if (options_.steps_per_epoch) ++pass_;
     in_pass_ = true;
   }
   guard_->begin_epoch(resumed);
   in_epoch_ = true;
+  // One that was stopped in its validation has no more steps.
+  if (!trained_) run_steps(epoch, progress);
+  if (was_interrupted_) return;
+  guard_->end_epoch(epoch);
+  logs = phase.logs();
+}
+
+void FitRun::run_steps(int epoch, Progress& progress) {
+  Compiled::Phase& phase = model_.compiled().phase(true, {});
+  const bool batch_logs =
+      std::ranges::any_of(callbacks_, [](const CallbackPtr& c) { return c->wants_batch_logs(); });
   takes_batches_ = true;
   const int64_t most = options_.steps_per_epoch.value_or(INT64_MAX);
   int64_t done = step_;
   for (; done < most && !model_.stop_training; ++done) {
+    in_step_ = false;
     const std::optional<Stager::Batch> batch = training_->next(*plan_.training);
     if (!batch) break;
+    in_step_ = true;
     for (const CallbackPtr& callback : callbacks_) callback->on_train_batch_begin(done);
     const FitGuard::Outcome outcome = guard_->run(*batch, *training_, epoch, done);
     if (outcome == FitGuard::Outcome::rolled_back) {
@@ -115,7 +131,13 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
     after_step(done + 1);
     if (was_interrupted_) return;
   }
+  in_step_ = false;
   progress.steps_done(done);
+  end_steps(epoch, done);
+}
+
+void FitRun::end_steps(int epoch, int64_t done) {
+  const int64_t most = options_.steps_per_epoch.value_or(INT64_MAX);
   if (done < most || training_->is_at_end()) in_pass_ = false;
   const bool ran_out = options_.steps_per_epoch && done < most && !model_.stop_training;
   if (ran_out) {
@@ -126,8 +148,7 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
     if (data_->access() != Access::random) model_.stop_training = true;
   }
   if (done == 0 && !ran_out) throw DataError("fit: the source gave no rows in epoch {}", epoch + 1);
-  guard_->end_epoch(epoch);
-  logs = phase.logs();
+  trained_ = true;
 }
 
 bool FitRun::validates_after(int epoch) const {

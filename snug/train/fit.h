@@ -32,7 +32,8 @@ class FitRun {
   // A text about the run that its checkpoints carry: the run file; before run().
   void set_description(std::string text) { description_ = std::move(text); }
   SavingCost saving_cost() const { return checkpoints_ ? checkpoints_->cost() : SavingCost(); }
-  // Whether the run was stopped by bad numbers or rows, with a checkpoint of the step before.
+  // Whether the run was stopped by bad numbers or rows, or a file of rows that cannot be read, with
+  // a checkpoint of the step before.
   bool was_saved() const { return stopped_ && checkpoints_.has_value(); }
   // Whether run() came back because options.interrupted said so.
   bool was_interrupted() const { return was_interrupted_; }
@@ -52,6 +53,8 @@ class FitRun {
   void begin(History& history);
   bool is_interrupted();
   void run_epoch(int epoch, Logs& logs, class Progress& progress);
+  void run_steps(int epoch, class Progress& progress);
+  void end_steps(int epoch, int64_t done);
   void after_step(int64_t done);
   void after_epoch(int epoch, const Logs& logs);
   void save_stopped();
@@ -81,6 +84,7 @@ class FitRun {
   int epoch_ = 0;              // The one that runs, or comes next.
   int64_t step_ = 0;           // Steps of it that are done.
   bool in_epoch_ = false;      // It has begun.
+  bool trained_ = false;       // It has no more steps; its end may be still to come.
   int64_t steps_ = 0;          // Of all epochs.
   bool takes_batches_ = true;  // Not yet, if resumed.
   Stager::Place place_;        // Of a resumed run.
@@ -89,7 +93,8 @@ class FitRun {
   double configured_rate_ = 0;
   std::string description_;
   bool was_interrupted_ = false;
-  bool stopped_ = false;  // By the guard.
+  bool in_step_ = false;  // The state may be half of a step's.
+  bool stopped_ = false;  // By the guard, or for bad rows.
 };
 
 // The shapes of one row of each target field, checked against the model's outputs in number.

@@ -43,11 +43,12 @@ void FitRun::visit_progress(StateVisitor& visitor) {
   // A batch that was stopped by the guard comes again.
   // A run that is resumed at its end takes none, and stays where it was.
   if (!visitor.reads() && takes_batches_)
-    place_ = stopped_ ? training_->batch_place() : training_->place();
+    place_ = stopped_ && !trained_ ? training_->batch_place() : training_->place();
   bool stops = model_.stop_training;
   visitor.visit("epoch", epoch_);
   visitor.visit("step", step_);
   visitor.visit("in_epoch", in_epoch_);
+  visitor.visit("trained", trained_);
   visitor.visit("steps", steps_);
   visitor.visit("pass", pass_);
   visitor.visit("in_pass", in_pass_);
@@ -130,7 +131,7 @@ void FitRun::begin(History& history) {
   // A second run starts again, as a second fit does.
   epoch_ = options_.initial_epoch;
   step_ = 0;
-  in_epoch_ = false;
+  in_epoch_ = trained_ = false;
   if (options_.checkpoint.is_on() && !checkpoints_) open_checkpoints();
   configured_rate_ = fixed_rate(model_.compiled().optimizer());
   const bool resumes = checkpoints_ && checkpoints_->resumes();
@@ -180,7 +181,7 @@ void FitRun::after_step(int64_t done) {
 void FitRun::after_epoch(int epoch, const Logs& logs) {
   epoch_ = epoch + 1;
   step_ = 0;
-  in_epoch_ = false;
+  in_epoch_ = trained_ = false;
   if (checkpoints_) checkpoints_->after_epoch(epoch, steps_, best_ && best_->take(logs));
 }
 

@@ -293,6 +293,90 @@ TEST(Resume, TakesTheOneBeforeADamagedOne) {
   expect_within(log.messages, "Going on from saved/" + names[0]);
 }
 
+TEST(Resume, AfterDivergenceGoesOn) {
+  const Rows rows(kRowCount, 3);
+  const auto run = [&](FileSystem& files, double most_loss) {
+    Sequential model({Input({3}), Dense(1)});
+    model.compile({.optimizer = SGD({.learning_rate = 1e-9}), .loss = "mse"});
+    std::vector<float> y(rows.y.size());
+    for (size_t i = 0; i < y.size(); ++i) y[i] = i % 2 == 0 ? 1.0F : -1.0F;
+    const auto far = LambdaCallback({.on_epoch_begin = [&](int epoch) {
+      if (epoch == 1) model.set_weights({{1e4F, 1e4F, 1e4F}, {1e6F}});
+    }});
+    return model
+        .fit(data::arrays(rows.inputs(), Array(y)),
+             {.batch_size = 8,
+              .epochs = 4,
+              .callbacks = {far},
+              .verbose = 0,
+              .guard = {.most_loss = most_loss},
+              .checkpoint = {.directory = "saved", .every_seconds = 0, .files = &files},
+              .resume = true})
+        .epoch;
+  };
+  MemoryFiles files;
+  const LogText log;
+  expect_within(message_of<NumericsError>([&] { run(files, 1e4); }), "in epoch 2 every step");
+  // The epoch that was judged is over; the next one is judged by itself.
+  expect_within(message_of<NumericsError>([&] { run(files, 1e4); }), "in epoch 3 every step");
+  EXPECT_EQ(run(files, 1e30), (std::vector<int>{0, 1, 2, 3}));
+}
+
+// Rows that cannot be had now and then.
+class FailingSource final : public Source {
+ public:
+  explicit FailingSource(SourcePtr source) : source_(std::move(source)) {}
+  const std::vector<Field>& fields() const override { return source_->fields(); }
+  std::optional<int64_t> rows() const override { return source_->rows(); }
+  Access access() const override { return source_->access(); }
+  void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
+    if (fails && ++reads == at) fails();
+    source_->read(field, rows, slot);
+  }
+  int64_t next(int64_t count, std::span<const Tensor> slots) override {
+    return source_->next(count, slots);
+  }
+  void restart() override { source_->restart(); }
+
+  std::function<void()> fails;
+  int64_t reads = 0, at = 0;
+
+ private:
+  SourcePtr source_;
+};
+
+void throw_data() { throw DataError("row 3 is nan"); }
+void throw_file() { throw FileError("the disk is gone"); }
+
+TEST(Resume, AfterRowsThatCannotBeReadGivesTheSameBits) {
+  const Rows rows(kRowCount, 3);
+  const Result whole = undisturbed(rows);
+  for (const bool in_validation : {true, false}) {
+    for (const auto& fails : {throw_data, throw_file}) {
+      MemoryFiles files;
+      RunSetup first(files, rows);
+      const auto training = std::make_shared<FailingSource>(rows.regression(0, 40));
+      const auto validation = std::make_shared<FailingSource>(rows.regression(40, 13));
+      first.source = std::make_shared<RecordingSource>(training);
+      first.options.validation_data = validation;
+      FailingSource& failing = in_validation ? *validation : *training;
+      failing.fails = fails;
+      // After the first epoch: the 2 batches of a validation have 2 fields each, the 5 of training.
+      failing.at = in_validation ? 6 : 16;
+      EXPECT_THROW(first.run(), Error);
+      std::vector<int64_t> read = first.source->take();
+      ASSERT_FALSE(files.list("saved").empty()) << in_validation;
+      RunSetup second(files, rows);
+      second.options.resume = true;
+      Result result = result_of(second, second.run());
+      if (in_validation) read.insert(read.end(), result.rows.begin(), result.rows.end());
+      // A batch of training that fails is read again.
+      result.rows = in_validation ? read : whole.rows;
+      EXPECT_EQ(result, whole) << in_validation;
+    }
+  }
+}
+
 TEST(Checkpoints, TheNewestAndTheBestAreKept) {
   const Rows rows(kRowCount, 3);
   MemoryFiles files;
