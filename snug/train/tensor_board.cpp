@@ -51,6 +51,7 @@ void TensorBoardCallback::on_train_begin() {
 
 void TensorBoardCallback::on_epoch_begin(int) {
   start_ = Clock::now();
+  earlier_seconds_ = 0;
   epoch_batches_ = gradients_ = skipped_rows_ = 0;
   gradient_norms_ = 0;
 }
@@ -98,6 +99,11 @@ void TensorBoardCallback::state(StateVisitor& visitor) {
   visitor.visit("gradient_norms", gradient_norms_);
   visitor.visit("gradients", gradients_);
   visitor.visit("skipped_rows", skipped_rows_);
+  double seconds = epoch_seconds();
+  visitor.visit("epoch_seconds", seconds);
+  if (!visitor.reads()) return;
+  earlier_seconds_ = seconds;
+  start_ = Clock::now();
 }
 
 void TensorBoardCallback::add_validation(int epoch, const std::string& name, double value) {
@@ -106,10 +112,14 @@ void TensorBoardCallback::add_validation(int epoch, const std::string& name, dou
   add(validation_, epoch, "epoch_" + name, value);
 }
 
+double TensorBoardCallback::epoch_seconds() const {
+  return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
 // What Keras does not measure: the time of a step and the memory of the process.
 void TensorBoardCallback::add_run(int epoch) {
   add(train_, epoch, "epoch_learning_rate", model().compiled().optimizer_state().learning_rate());
-  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const double seconds = epoch_seconds();
   if (epoch_batches_ > 0) {
     const auto steps = static_cast<double>(epoch_batches_);
     add(train_, epoch, "epoch_step_seconds", seconds / steps);

@@ -36,6 +36,7 @@ class TensorBoardCallback final : public CallbackDefinition {
   void add_run(int epoch);
   void add_guard(int epoch);
   void add_weights(int epoch);
+  double epoch_seconds() const;
 
   std::string log_dir_;
   TensorBoardOptions options_;
@@ -45,7 +46,9 @@ class TensorBoardCallback final : public CallbackDefinition {
   // Of the epoch's steps that were not skipped.
   double gradient_norms_ = 0;
   int64_t gradients_ = 0, skipped_rows_ = 0;
+  // Of the epoch, or of the rest of it in a resumed run; what the run had spent on it before.
   Clock::time_point start_ = Clock::now();
+  double earlier_seconds_ = 0;
 };
 
 }  // namespace snug

@@ -8,10 +8,13 @@
 #include "snug/data/arrays.h"
 #include "snug/interop/event_file.h"
 #include "snug/nn/dense.h"
+#include "snug/testing/faulty_file.h"
 #include "snug/testing/memory_files.h"
 #include "snug/train/callbacks.h"
+#include "snug/train/fit_testing.h"
 #include "snug/train/model.h"
 #include "snug/train/poison_testing.h"
+#include "snug/train/run_log.h"
 
 namespace snug::testing {
 namespace {
@@ -214,6 +217,63 @@ TEST(TensorBoard, WritesBatchesAndHistogramsWhenAsked) {
   EXPECT_EQ(batches, 3);     // Of 6.
   EXPECT_EQ(histograms, 2);  // After the first and the third epoch.
   EXPECT_EQ(rates, 3);
+}
+
+// Reads back what was written, but for the seconds.
+class LongEpoch final : public StateVisitor {
+ public:
+  void visit(std::string_view name, double& value) override {
+    if (name == "epoch_seconds") value = 3e6;
+  }
+  void visit(std::string_view, int64_t&) override {}
+  void visit(std::string_view, std::string&) override {}
+  void visit(std::string_view, std::vector<double>&) override {}
+  void visit_values(std::string_view, const Tensor&) override {}
+  bool reads() const override { return true; }
+};
+
+// The time of a step counts what an interrupted run had spent on the epoch's first ones.
+TEST(TensorBoard, AResumedEpochHasTheTimeOfAllItsSteps) {
+  std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8}, y = {1, 2, 3, 4};
+  const SourcePtr data = data::arrays(
+      {.x = {snug::Array(x.data(), Shape{4, 2})}, .y = {snug::Array(y.data(), Shape{4, 1})}});
+  Sequential model({Input({2}), Dense(1)});
+  model.compile({.optimizer = SGD(), .loss = "mse"});
+  MemoryFiles files;
+  const CallbackPtr board = TensorBoard("logs", {}, files);
+  const auto resume = LambdaCallback({.on_train_batch_begin = [&](int64_t batch) {
+    LongEpoch state;
+    if (batch == 2 && model.compiled().iterations() == 2) board->state(state);
+  }});
+  model.fit(data,
+            {.batch_size = 1, .epochs = 2, .callbacks = {board, resume}, .verbose = 0});
+  std::vector<float> seconds;
+  for (const Scalar& scalar : scalars(files, "logs/train"))
+    if (scalar.tag == "epoch_step_seconds") seconds.push_back(scalar.value);
+  ASSERT_EQ(seconds.size(), 2u);
+  EXPECT_GE(seconds[0], 3e6f / 4);
+  EXPECT_LT(seconds[1], 3e6f / 4);
+}
+
+// One that takes every third write.
+TEST(TensorBoard, AFullDiskIsToldOfRarely) {
+  MemoryFiles disk;
+  FaultyFiles files(disk);
+  RunLog file("TensorBoard", files);
+  file.open(GrowingFile(files, "events", OpenMode::write));
+  const LogText log;
+  for (int i = 0; i < 3000; ++i) {
+    if (i % 3 != 0) files.fail_call(1, Fault::no_space);
+    file.add("x");
+    file.write();
+  }
+  file.write();
+  EXPECT_EQ(disk.size("events"), 3000);
+  size_t warnings = 0;
+  for (size_t at = log.messages.find("TensorBoard:"); at != std::string::npos;
+       at = log.messages.find("TensorBoard:", at + 1))
+    ++warnings;
+  EXPECT_EQ(warnings, 4) << "of 2,000 failures the 1st, 10th, 100th and 1,000th";
 }
 
 TEST(TensorBoard, RefusesSettingsWithoutSense) {
