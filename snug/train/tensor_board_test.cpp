@@ -142,8 +142,7 @@ TEST(TensorBoard, WritesTheNormOfTheGradient) {
   std::vector<float> x = {1, 2}, y = {3, 4};
   const SourcePtr data = data::arrays(
       {.x = {snug::Array(x.data(), Shape{2, 1})}, .y = {snug::Array(y.data(), Shape{2, 1})}});
-  Sequential model(
-      {Input({1}), Dense(1, {.use_bias = false, .kernel_initializer = zeros()})});
+  Sequential model({Input({1}), Dense(1, {.use_bias = false, .kernel_initializer = zeros()})});
   model.compile({.optimizer = SGD({.learning_rate = 0.1f}), .loss = "mse"});
   MemoryFiles files;
   model.fit(data, {.batch_size = 2,
@@ -172,12 +171,11 @@ TEST(TensorBoard, CountsTheRowsThatWereNotTrainedOn) {
   Sequential model({Input({2}), PoisonLayer(poison, "poison"), Dense(1)});
   model.compile({.optimizer = SGD(), .loss = "mse"});
   MemoryFiles files;
-  model.fit(data,
-            {.batch_size = 3,
-             .epochs = 2,
-             .callbacks = {TensorBoard("logs", {.left_out_rows = 5}, files)},
-             .verbose = 0,
-             .guard = {.policy = GuardOptions::Policy::skip}});
+  model.fit(data, {.batch_size = 3,
+                   .epochs = 2,
+                   .callbacks = {TensorBoard("logs", {.left_out_rows = 5}, files)},
+                   .verbose = 0,
+                   .guard = {.policy = GuardOptions::Policy::skip}});
   for (const Scalar& scalar : scalars(files, "logs/train")) {
     EXPECT_TRUE(std::isfinite(scalar.value)) << scalar.tag;
     if (scalar.tag != "epoch_skipped_rows") continue;
@@ -245,8 +243,7 @@ TEST(TensorBoard, AResumedEpochHasTheTimeOfAllItsSteps) {
     LongEpoch state;
     if (batch == 2 && model.compiled().iterations() == 2) board->state(state);
   }});
-  model.fit(data,
-            {.batch_size = 1, .epochs = 2, .callbacks = {board, resume}, .verbose = 0});
+  model.fit(data, {.batch_size = 1, .epochs = 2, .callbacks = {board, resume}, .verbose = 0});
   std::vector<float> seconds;
   for (const Scalar& scalar : scalars(files, "logs/train"))
     if (scalar.tag == "epoch_step_seconds") seconds.push_back(scalar.value);
