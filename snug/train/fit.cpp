@@ -96,8 +96,8 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   }
   guard_->begin_epoch(resumed);
   in_epoch_ = true;
-  // One that was stopped in its validation has no more steps.
-  if (!trained_) run_steps(epoch, progress);
+  // One that was stopped behind its last step has no more.
+  trained_ ? progress.steps_done(step_) : run_steps(epoch, progress);
   if (was_interrupted_) return;
   guard_->end_epoch(epoch);
   logs = phase.logs();
