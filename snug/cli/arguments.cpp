@@ -49,6 +49,8 @@ Examples:
   snug fit run.yaml fit.checkpoint.every_seconds=10
                                          save more often (60 s if not given)
 
+docs/run_file.md lists all settings of a run file.
+
 Writes runs/NAME/N/: run.yaml as it ran, summary.json, history.csv, report.txt (the plan),
 report.html (the memory of a step, drawn), checkpoints/, and the models best.keras and last.keras,
 which Keras loads. A run that is killed goes on with the same bits; Ctrl-C and SIGTERM save

@@ -6,9 +6,11 @@
 
 #include "snug/base/bytes.h"
 #include "snug/base/nearest_word.h"
+#include "snug/cli/fit_words.h"
 #include "snug/cli/run_file.h"
 #include "snug/cli/yaml_settings.h"
 #include "snug/optim/optimizer.h"
+#include "snug/optim/optimizer_list.h"
 #include "snug/train/callbacks.h"
 
 namespace snug::cli {
@@ -190,20 +192,18 @@ void each_named(const YamlValue* value, std::string_view what,
 }
 
 SchedulePtr read_schedule(const YamlValue& value) {
-  static constexpr std::array<std::string_view, 6> kClasses = {
-      "CosineDecay",      "CosineDecayRestarts",    "ExponentialDecay",
-      "InverseTimeDecay", "PiecewiseConstantDecay", "PolynomialDecay"};
   const NamedSettings named = named_settings(
       value, "a number, or a schedule with its settings, such as {cosine_decay: {...}}");
-  for (const std::string_view name : kClasses) {
+  for (const std::string_view name : schedule_classes()) {
     if (!same_word(name, named.name)) continue;
     const SchedulePtr schedule = make_schedule(name);
     read_settings(named, *schedule);
     placed(named.where, [&] { schedule->check(); });
     return schedule;
   }
+  const std::string_view nearest = nearest_word(named.name, schedule_classes());
   throw PlacedError(named.where, fmt::format("\"{}\" is no schedule; did you mean {}?", named.name,
-                                             snake_case(nearest_word(named.name, kClasses))));
+                                             snake_case(nearest)));
 }
 
 Optimizer read_optimizer(const YamlValue& value) {
@@ -275,6 +275,12 @@ int checked_int(const YamlValue& fit, const char* key, int64_t value, int64_t le
 }
 
 }  // namespace
+
+std::vector<ConfigurablePtr> plain_fit_settings() {
+  return {std::make_shared<FitSettings>(), std::make_shared<GuardSettings>(),
+          std::make_shared<CheckpointSettings>()};
+}
+std::span<const std::string_view> other_fit_settings() { return kOthers; }
 
 CompileOptions compile_options(const RunFile& run) {
   const YamlValue& fit = fit_of(run);

@@ -10,6 +10,7 @@
 #include "snug/kernels/random.h"
 #include "snug/nn/initializer.h"
 #include "snug/nn/orthonormal_rows.h"
+#include "snug/nn/weight_words.h"
 
 namespace snug {
 namespace {
@@ -282,14 +283,18 @@ InitializerPtr lecun_uniform() { return scaled("LecunUniform", 1, "fan_in", "uni
 InitializerPtr orthogonal(double gain) { return std::make_shared<Orthogonal>(gain); }
 InitializerPtr identity(double gain) { return std::make_shared<IdentityMatrix>(gain); }
 
+std::vector<std::string_view> initializer_words() {
+  std::vector<std::string_view> words;
+  for (const Entry& entry : kEntries) words.push_back(entry.name);
+  return words;
+}
+
 InitializerPtr make_initializer(std::string_view name) {
-  std::array<std::string_view, kEntries.size()> names;
-  for (size_t i = 0; i < names.size(); ++i) {
-    names[i] = kEntries[i].name;
-    if (same_word(name, names[i])) return kEntries[i].make();
+  for (const Entry& entry : kEntries) {
+    if (same_word(name, entry.name)) return entry.make();
   }
   throw Error("there is no initializer \"{}\"; did you mean \"{}\"?", name,
-              nearest_word(name, names));
+              nearest_word(name, initializer_words()));
 }
 
 }  // namespace snug

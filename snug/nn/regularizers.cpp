@@ -1,8 +1,7 @@
-#include <array>
-
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
 #include "snug/nn/regularizer.h"
+#include "snug/nn/weight_words.h"
 #include "snug/ops/ops.h"
 
 namespace snug {
@@ -61,8 +60,10 @@ RegularizerPtr l1(double factor) { return std::make_shared<L1>(factor); }
 RegularizerPtr l2(double factor) { return std::make_shared<L2>(factor); }
 RegularizerPtr l1_l2(double l1, double l2) { return std::make_shared<L1L2>(l1, l2); }
 
+std::vector<std::string_view> regularizer_words() { return {"l1", "l2", "l1_l2"}; }
+
 RegularizerPtr make_regularizer(std::string_view name) {
-  constexpr std::array<std::string_view, 3> words = {"l1", "l2", "l1_l2"};
+  const std::vector<std::string_view> words = regularizer_words();
   if (same_word(name, words[0])) return l1();
   if (same_word(name, words[1])) return l2();
   if (same_word(name, words[2])) return l1_l2();

@@ -1,28 +1,43 @@
 #include "snug/optim/optimizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
+#include "snug/optim/optimizer_list.h"
 
 namespace snug {
+namespace {
+
+struct Entry {
+  std::string_view word;
+  Optimizer (*make)();
+};
+
+constexpr Entry kOptimizers[] = {
+    {"adam", [] { return Adam(); }},       {"adamw", [] { return AdamW(); }},
+    {"adamax", [] { return Adamax(); }},   {"adadelta", [] { return Adadelta(); }},
+    {"adagrad", [] { return Adagrad(); }}, {"lion", [] { return Lion(); }},
+    {"nadam", [] { return Nadam(); }},     {"rmsprop", [] { return RMSprop(); }},
+    {"sgd", [] { return SGD(); }},
+};
+
+}  // namespace
+
+std::vector<std::string_view> optimizer_words() {
+  std::vector<std::string_view> words;
+  for (const Entry& entry : kOptimizers) words.push_back(entry.word);
+  return words;
+}
 
 Optimizer make_optimizer(std::string_view name) {
   std::string word(name);
   std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (word == "adadelta") return Adadelta();
-  if (word == "adagrad") return Adagrad();
-  if (word == "adam") return Adam();
-  if (word == "adamax") return Adamax();
-  if (word == "adamw") return AdamW();
-  if (word == "lion") return Lion();
-  if (word == "nadam") return Nadam();
-  if (word == "rmsprop") return RMSprop();
-  if (word == "sgd") return SGD();
-  constexpr std::array<std::string_view, 9> words = {
-      "adam", "adamw", "adamax", "adadelta", "adagrad", "lion", "nadam", "rmsprop", "sgd"};
+  for (const Entry& entry : kOptimizers) {
+    if (word == entry.word) return entry.make();
+  }
+  const std::vector<std::string_view> words = optimizer_words();
   throw Error("there is no optimizer \"{}\"; did you mean \"{}\"? There are {}", name,
               nearest_word(name, words), fmt::join(words, ", "));
 }

@@ -1,10 +1,12 @@
 #include "snug/optim/schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
 #include "snug/base/error.h"
+#include "snug/optim/optimizer_list.h"
 
 namespace snug {
 namespace {
@@ -299,6 +301,13 @@ SchedulePtr CosineDecayRestarts(double initial_learning_rate, double first_decay
                                 const CosineDecayRestartsOptions& options) {
   return checked(std::make_shared<CosineRestarts>(initial_learning_rate, first_decay_steps,
                                                   named(options, "SGDRDecay")));
+}
+
+std::span<const std::string_view> schedule_classes() {
+  static constexpr std::array<std::string_view, 6> kClasses = {
+      "CosineDecay",      "CosineDecayRestarts",    "ExponentialDecay",
+      "InverseTimeDecay", "PiecewiseConstantDecay", "PolynomialDecay"};
+  return kClasses;
 }
 
 SchedulePtr make_schedule(std::string_view class_name) {

@@ -6,6 +6,7 @@
 #include "snug/base/nearest_word.h"
 #include "snug/nn/network.h"
 #include "snug/train/callback_definitions.h"
+#include "snug/train/callback_list.h"
 
 namespace snug {
 namespace {
@@ -27,14 +28,18 @@ constexpr Entry kCallbacks[] = {
 
 }  // namespace
 
-std::shared_ptr<CallbackDefinition> make_callback(std::string_view name) {
+std::vector<std::string_view> callback_classes() {
   std::vector<std::string_view> names;
+  for (const Entry& entry : kCallbacks) names.push_back(entry.class_name);
+  return names;
+}
+
+std::shared_ptr<CallbackDefinition> make_callback(std::string_view name) {
   for (const Entry& entry : kCallbacks) {
     if (same_word(entry.class_name, name)) return entry.make();
-    names.push_back(entry.class_name);
   }
   throw Error("there is no callback \"{}\"; did you mean \"{}\"?", name,
-              nearest_class(name, names));
+              nearest_class(name, callback_classes()));
 }
 
 }  // namespace snug
