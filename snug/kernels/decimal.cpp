@@ -22,7 +22,7 @@ constexpr size_t kWindow = 64;  // Bytes whose marks fill a 64-bit word.
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 // A bit for each of the 64 bytes at `text` that is `byte`.
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 HWY_INLINE uint64_t marks(const char* text, char byte) {
   uint64_t bits = 0;
   for (size_t i = 0; i < kWindow; ++i) bits |= uint64_t{text[i] == byte} << i;
@@ -74,7 +74,8 @@ CellCount find(const char* text, size_t size, char delimiter, char newline, uint
 
 constexpr size_t kDigits = 16;  // That a vector holds.
 
-#if HWY_TARGET != HWY_SCALAR
+// Not for the targets without instructions of their own.
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 // How bytes move over the place of a point: with n - 1 digits behind it, the lanes up to its own
 // take the one before. 0: there is no point.
 struct PointShuffle {
