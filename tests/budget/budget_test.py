@@ -31,7 +31,7 @@ UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def arguments():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(usage=__doc__.replace("%", "%%"))
     parser.add_argument("snug", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
