@@ -23,7 +23,8 @@ constexpr size_t kThreadBytes = size_t{256} << 10;
 constexpr int kMostLanes = 16;
 constexpr int64_t kLaneBytes = int64_t{256} << 10;  // At least so many for each thread.
 
-size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+constexpr size_t kAlignment = 64;
+size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 Type slot_type(const Type& row, int64_t rows) {
   Shape shape{rows};
@@ -40,14 +41,11 @@ size_t piece_bytes(const ReadAheadOptions& options, int64_t rows) {
 // So few rows that at least two pieces find room, and at most a quarter of a batch: a caller that
 // waits for one piece reads another one meanwhile.
 int64_t rows_of_piece(const ReadAheadOptions& options) {
-  const size_t most = options.bytes == 0 ? kPieceBytes : std::min(kPieceBytes, options.bytes / 2);
-  const size_t row = std::max<size_t>(1, piece_bytes(options, 64) / 64);
+  constexpr size_t kAround = size_t{1} << 10;  // Its rows: see held_by_piece().
+  const size_t half = options.bytes / 2 - std::min(options.bytes / 2, kAround);
+  const size_t most = options.bytes == 0 ? kPieceBytes : std::min(kPieceBytes, half);
+  const size_t row = piece_bytes(options, 64) / 64 + sizeof(int64_t);
   return std::clamp<int64_t>(static_cast<int64_t>(most / row), 1, (options.batch_rows + 3) / 4);
-}
-
-int64_t pieces_within(const ReadAheadOptions& options) {
-  return static_cast<int64_t>(options.bytes /
-                              std::max<size_t>(1, piece_bytes(options, rows_of_piece(options))));
 }
 
 // It takes what the threads of the step leave.
@@ -55,8 +53,21 @@ void lower_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 1
 
 }  // namespace
 
+// With what stands around the rows, which is more than small rows are.
+size_t ReadAhead::held_by_piece(const ReadAheadOptions& options) {
+  constexpr size_t kOfAllocation = 24, kAllocations = 3;
+  const int64_t rows = rows_of_piece(options);
+  return sizeof(Piece) + piece_bytes(options, rows) + kAlignment +
+         options.slots.size() * sizeof(Tensor) + static_cast<size_t>(rows) * sizeof(int64_t) +
+         kAllocations * kOfAllocation;
+}
+
+int64_t ReadAhead::pieces_within(const ReadAheadOptions& options) {
+  return static_cast<int64_t>(options.bytes / held_by_piece(options));
+}
+
 size_t ReadAhead::slot_bytes(const ReadAheadOptions& options) {
-  return static_cast<size_t>(pieces_within(options)) * piece_bytes(options, rows_of_piece(options));
+  return static_cast<size_t>(pieces_within(options)) * held_by_piece(options);
 }
 
 size_t ReadAhead::needed_bytes(Source& source, const ReadAheadOptions& options) {
@@ -80,9 +91,10 @@ ReadAhead::ReadAhead(SourcePtr source, ReadAheadOptions options)
   if (depth == 0) return;
   pieces_.resize(static_cast<size_t>(depth));
   for (Piece& piece : pieces_) {
-    piece.memory.resize(piece_bytes(options_, piece_rows_) + 64);
+    piece.memory.resize(piece_bytes(options_, piece_rows_) + kAlignment);
     const auto address = reinterpret_cast<uintptr_t>(piece.memory.data());
-    std::byte* at = piece.memory.data() + (64 - address % 64) % 64;
+    std::byte* at = piece.memory.data() + (kAlignment - address % kAlignment) % kAlignment;
+    piece.slots.reserve(options_.slots.size());
     for (const Type& row : options_.slots) {
       piece.slots.push_back({slot_type(row, piece_rows_), at});
       if (row.shape.size() == 0) piece.slots.back().data = nullptr;

@@ -67,6 +67,8 @@ class ReadAhead final : public Source {
     int64_t first = 0, rows = 0;  // Positions.
   };
 
+  static size_t held_by_piece(const ReadAheadOptions& options);
+  static int64_t pieces_within(const ReadAheadOptions& options);
   Part part_of(int64_t piece) const;
   Piece& slot_of(int64_t piece) { return pieces_[static_cast<size_t>(piece % depth())]; }
   int64_t depth() const { return std::ssize(pieces_); }

@@ -1,6 +1,7 @@
 #include "snug/data/read_ahead.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include "snug/data/arrays.h"
 #include "snug/data/permutation.h"
 #include "snug/data/source_testing.h"
+#include "snug/testing/sanitized.h"
 
 namespace snug {
 namespace {
@@ -232,6 +234,30 @@ TEST(ReadAhead, HoldsWhatItSays) {
   EXPECT_GE(ReadAhead::slot_bytes(wide), size_t{3} << 18);
   EXPECT_EQ(ReadAhead::slot_bytes(options(10, 0, 2)), 0u);
   EXPECT_EQ(ReadAhead::needed_bytes(*source, options(10, 0, 2)), 0u);
+}
+
+// Two pieces have room, whatever a row has: one is read while the other is copied.
+TEST(ReadAhead, HasRoomForTwoPieces) {
+  for (const int64_t width : {1, 100, 4000, 8000, 16'000}) {
+    const ReadAheadOptions some = {.slots = {Type{DType::float32, Shape{width}}, Type{}},
+                                   .batch_rows = 64,
+                                   .bytes = size_t{256} << 10,
+                                   .threads = 1};
+    EXPECT_GE(ReadAhead::slot_bytes(some), static_cast<size_t>(2 * width) * sizeof(float)) << width;
+  }
+}
+
+// Rows of a few bytes make many small pieces: what stands around their rows is counted, too.
+TEST(ReadAhead, HoldsNoMoreForSmallRows) {
+  if (testing::kSanitized) GTEST_SKIP() << "the heap is the sanitizer's";
+  const auto source = std::make_shared<Numbered>(100, std::vector<int64_t>(), true);
+  for (const int64_t batch_rows : {1, 2, 16, 51, 1000}) {
+    const ReadAheadOptions small = options(batch_rows, size_t{256} << 10, 2);
+    const size_t before = mallinfo2().uordblks;
+    const ReadAhead ahead(source, small);
+    EXPECT_LE(mallinfo2().uordblks - before, ReadAhead::slot_bytes(small) + (size_t{16} << 10))
+        << batch_rows << " rows";
+  }
 }
 
 }  // namespace

@@ -148,10 +148,9 @@ Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& o
   refusal.least_bytes = trials.least_planned(refusal.fastest_bytes, missing_bytes);
   trials.learn_first_pages();
   refusal.least_bytes = trials.least_that_works(refusal.least_bytes);
-  // What is resident differs from run to run: of the libraries by 112 KiB, for the system maps
-  // pages around those that are touched; of the first run of the kernels by up to 1.25 MiB where
-  // the heap may have huge pages. A named budget has to hold for the next process.
-  constexpr int64_t kOfChance = 1536_KiB;
+  // How much of the libraries is resident differs by as much from run to run: the system maps pages
+  // around those that are touched, and where it begins depends on the addresses of this run.
+  constexpr int64_t kOfChance = 112_KiB;
   if (budget.whole_process) refusal.least_bytes += kOfChance;
   refusal.smaller_batch = trials.smaller_batch(refusal.batch_size);
   refusal.fits_with_sgd = trials.fits_with_sgd();

@@ -87,8 +87,8 @@ class Test:
         line = self.fit(folder, int(bytes_ * share) // 4096 * 4096)
         line.update(least=bytes_, asked_seconds=asked["seconds"], at_least=works, at_less=less["exit"])
         line["wrong"] += works["wrong"] + less["wrong"]
-        if less["exit"] == 0 and self.fit(folder, bytes_ * 90 // 100)["exit"] == 0:
-            line["wrong"].append(f"it trains in a tenth less than the least budget that was named, {least}")
+        if less["exit"] == 0 and self.fit(folder, bytes_ * 96 // 100)["exit"] == 0:
+            line["wrong"].append(f"it trains in four hundredths less than the least budget that was named, {least}")
         if works["exit"] != 0:
             line["wrong"].append(f"the least budget that was named, {least}, does not work")
         if line["exit"] != 0:
