@@ -47,7 +47,7 @@ def entry(preset, test):
     properties["ENVIRONMENT"] = properties.get("ENVIRONMENT", []) + environment_of(preset)
     properties["LABELS"] = [preset]
     # Programs that use all cores run alone; sanitized ones wait more than they compute.
-    properties.setdefault("PROCESSORS", 1 if preset in SANITIZED else 2)
+    properties["PROCESSORS"] = 1 if preset in SANITIZED else properties.get("PROCESSORS", 2)
     yield f"add_test({name} {' '.join(quoted(word) for word in test['command'])})"
     for key, value in properties.items():
         yield f"set_tests_properties({name} PROPERTIES {key} {quoted(value)})"

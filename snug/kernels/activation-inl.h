@@ -88,10 +88,11 @@ struct Selu : ReadsOutput {
 
 struct Gelu : ReadsInput {
   using ReadsInput::ReadsInput;
-  HWY_INLINE V forward(V x) const { return hn::Mul(x, normal_cdf(x)); }
+  HWY_INLINE V forward(V x) const { return hn::Mul(x, normal_cdf(x, normal_tail(hn::Abs(x)))); }
   HWY_INLINE V gradient(V x, V dy) const {
-    const V density = hn::Mul(set(0.398942280f), exp(hn::Mul(hn::Mul(set(-0.5f), x), x)));
-    return hn::Mul(hn::MulAdd(x, density, normal_cdf(x)), dy);
+    const NormalTail at = normal_tail(hn::Abs(x));
+    const V density = hn::Mul(set(0.398942280f), at.bell);
+    return hn::Mul(hn::MulAdd(x, density, normal_cdf(x, at)), dy);
   }
 };
 

@@ -54,11 +54,7 @@ const ComparisonKernels* comparison_rows() {
   return kRows;
 }
 
-// The loops on bytes and integers are plain: the compiler turns them into vectors of this target.
-void int32_equality(const int32_t* a, const int32_t* b, uint8_t* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = a[i] == b[i];
-}
-
+// The loops on bytes are plain: the compiler turns them into vectors of this target.
 void conjunction(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = (a[i] != 0) & (b[i] != 0);
 }
@@ -110,7 +106,6 @@ HWY_AFTER_NAMESPACE();
 namespace snug::kernels {
 
 HWY_EXPORT(comparison_rows);
-HWY_EXPORT(int32_equality);
 HWY_EXPORT(conjunction);
 HWY_EXPORT(disjunction);
 HWY_EXPORT(negation);
@@ -120,10 +115,6 @@ HWY_EXPORT(choice);
 
 const ComparisonKernels& comparison_kernels(Comparison comparison) noexcept {
   return HWY_DYNAMIC_DISPATCH(comparison_rows)()[static_cast<int>(comparison)];
-}
-
-void equal_int32(const int32_t* a, const int32_t* b, uint8_t* y, int64_t n) noexcept {
-  HWY_DYNAMIC_DISPATCH(int32_equality)(a, b, y, n);
 }
 
 void logical_and(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept {

@@ -26,9 +26,6 @@ struct ComparisonKernels {
 // The table for this machine; it lives as long as the program.
 const ComparisonKernels& comparison_kernels(Comparison comparison) noexcept;
 
-// y[i] = a[i] == b[i], for indices such as labels and arg-max.
-void equal_int32(const int32_t* a, const int32_t* b, uint8_t* y, int64_t n) noexcept;
-
 void logical_and(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept;
 void logical_or(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n) noexcept;
 void logical_not(const uint8_t* x, uint8_t* y, int64_t n) noexcept;

@@ -94,10 +94,6 @@ TEST(Compare, FiniteAndSelectAndLabels) {
       EXPECT_EQ(y[i], std::isfinite(x[i]) ? x[i] : b[i]);
     }
   }
-  const int32_t labels[] = {1, 2, 3}, guesses[] = {1, 0, 3};
-  Bytes right(3);
-  equal_int32(labels, guesses, right.data(), 3);
-  EXPECT_EQ(right, (Bytes{1, 0, 1}));
 }
 
 }  // namespace

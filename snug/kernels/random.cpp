@@ -141,17 +141,6 @@ void uniform(const RandomRows& where, float low, float high, float* y) {
   });
 }
 
-void integers(const RandomRows& where, int32_t low, int32_t high, int32_t* y) {
-  const uint64_t range = static_cast<uint64_t>(int64_t{high} - low);
-  for_draws(where, Identity(), [=](int64_t at, VU word, int64_t count) HWY_ATTR {
-    HWY_ALIGN uint32_t words[kLanes];
-    hn::Store(word, du, words);
-    for (int64_t i = 0; i < count; ++i) {
-      y[at + i] = static_cast<int32_t>(low + static_cast<int64_t>(words[i] * range >> 32));
-    }
-  });
-}
-
 // Words 0 and 1, and 2 and 3, are the radius and the angle of two values.
 struct BoxMuller {
   static HWY_INLINE void pair(VU first, VU second, VU& a, VU& b) {
@@ -290,7 +279,6 @@ HWY_AFTER_NAMESPACE();
 namespace snug::kernels {
 
 HWY_EXPORT(uniform);
-HWY_EXPORT(integers);
 HWY_EXPORT(normal);
 HWY_EXPORT(truncated_normal);
 HWY_EXPORT(drop);
@@ -298,10 +286,6 @@ HWY_EXPORT(drop_factors);
 
 void random_uniform(const RandomRows& where, float low, float high, float* y) noexcept {
   HWY_DYNAMIC_DISPATCH(uniform)(where, low, high, y);
-}
-
-void random_integers(const RandomRows& where, int32_t low, int32_t high, int32_t* y) noexcept {
-  HWY_DYNAMIC_DISPATCH(integers)(where, low, high, y);
 }
 
 void random_normal(const RandomRows& where, float mean, float deviation, float* y) noexcept {

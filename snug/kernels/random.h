@@ -28,9 +28,6 @@ struct RandomRows {
 // In [low, high), multiples of 2^-24 of the range. (Rounding may give `high` when it is not 1.)
 void random_uniform(const RandomRows& where, float low, float high, float* y) noexcept;
 
-// In [low, high); high - low is below 2^32, the bias below (high - low) / 2^32.
-void random_integers(const RandomRows& where, int32_t low, int32_t high, int32_t* y) noexcept;
-
 // Box-Muller; no draw is further than 5.8 deviations from the mean.
 void random_normal(const RandomRows& where, float mean, float deviation, float* y) noexcept;
 

@@ -134,16 +134,5 @@ TEST(Random, TruncatedNormalHasItsQuantiles) {
   }
 }
 
-TEST(Random, IntegersFillTheirRange) {
-  std::vector<int32_t> y(100'000);
-  random_integers({kKey, 0, 100, 1000}, -3, 4, y.data());
-  for (int32_t value = -3; value < 4; ++value) {
-    EXPECT_NEAR(double(std::count(y.begin(), y.end(), value)), 100'000 / 7.0, 600);
-  }
-  random_integers({kKey, 0, 1, 1000}, -2147483647 - 1, 2147483647, y.data());
-  EXPECT_LT(*std::min_element(y.begin(), y.begin() + 1000), -2'000'000'000);
-  EXPECT_GT(*std::max_element(y.begin(), y.begin() + 1000), 2'000'000'000);
-}
-
 }  // namespace
 }  // namespace snug::kernels

@@ -206,23 +206,19 @@ float dot_product(const float* a, const float* b, int64_t n) {
   return static_cast<float>(total);
 }
 
-// First the extreme value by vectors, then the first place that has it (or the first NaN).
-template <class K>
-int32_t place_of(const float* x, int64_t n) {
-  const float extreme = folded<K>(x, n);
-  const V wanted = set(extreme);
-  const bool is_nan = extreme != extreme;
+// First the largest value by vectors, then the first place that has it (or the first NaN).
+int32_t place_of_max(const float* x, int64_t n) {
+  const float largest = folded<Max>(x, n);
+  const V wanted = set(largest);
+  const bool is_nan = largest != largest;
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const V v = load(x + i);
     if (!hn::AllFalse(d, is_nan ? hn::IsNaN(v) : hn::Eq(v, wanted))) break;
   }
-  while (i < n - 1 && !(is_nan ? x[i] != x[i] : x[i] == extreme)) ++i;
+  while (i < n - 1 && !(is_nan ? x[i] != x[i] : x[i] == largest)) ++i;
   return static_cast<int32_t>(i);
 }
-
-int32_t place_of_max(const float* x, int64_t n) { return place_of<Max>(x, n); }
-int32_t place_of_min(const float* x, int64_t n) { return place_of<Min>(x, n); }
 
 Magnitude magnitude_of(const float* x, int64_t n) {
   VI bits = hn::Zero(di);
@@ -255,22 +251,15 @@ HWY_AFTER_NAMESPACE();
 namespace snug::kernels {
 
 HWY_EXPORT(reduce_all);
-HWY_EXPORT(rows_reduced);
 HWY_EXPORT(columns_reduced);
 HWY_EXPORT(middle_reduced);
 HWY_EXPORT(sums_of_columns);
 HWY_EXPORT(dot_product);
 HWY_EXPORT(place_of_max);
-HWY_EXPORT(place_of_min);
 HWY_EXPORT(magnitude_of);
 
 float reduce(Reduction reduction, const float* x, int64_t n) noexcept {
   return HWY_DYNAMIC_DISPATCH(reduce_all)(reduction, x, n);
-}
-
-void reduce_rows(Reduction reduction, const float* x, float* y, int64_t rows,
-                 int64_t columns) noexcept {
-  HWY_DYNAMIC_DISPATCH(rows_reduced)(reduction, x, y, rows, columns);
 }
 
 void reduce_columns(Reduction reduction, const float* x, float* y, int64_t rows,
@@ -295,16 +284,8 @@ int32_t arg_max(const float* x, int64_t n) noexcept {
   return HWY_DYNAMIC_DISPATCH(place_of_max)(x, n);
 }
 
-int32_t arg_min(const float* x, int64_t n) noexcept {
-  return HWY_DYNAMIC_DISPATCH(place_of_min)(x, n);
-}
-
 void arg_max_rows(const float* x, int32_t* y, int64_t rows, int64_t columns) noexcept {
   for (int64_t r = 0; r < rows; ++r) y[r] = arg_max(x + r * columns, columns);
-}
-
-void arg_min_rows(const float* x, int32_t* y, int64_t rows, int64_t columns) noexcept {
-  for (int64_t r = 0; r < rows; ++r) y[r] = arg_min(x + r * columns, columns);
 }
 
 Magnitude magnitude(const float* x, int64_t n) noexcept {

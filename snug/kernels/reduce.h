@@ -15,10 +15,6 @@ enum class Output : uint8_t { write, add };
 
 float reduce(Reduction reduction, const float* x, int64_t n) noexcept;
 
-// y[r] = the reduction of row r of x[rows, columns].
-void reduce_rows(Reduction reduction, const float* x, float* y, int64_t rows,
-                 int64_t columns) noexcept;
-
 // y[c] = the reduction of column c of x[rows, columns].
 void reduce_columns(Reduction reduction, const float* x, float* y, int64_t rows,
                     int64_t columns) noexcept;
@@ -33,12 +29,10 @@ void column_sums(const float* x, float* y, int64_t rows, int64_t columns, Output
 // The dot product of two stretches.
 float dot(const float* a, const float* b, int64_t n) noexcept;
 
-// The index of the largest (smallest) element. Of equal ones the first wins; the first NaN wins
-// over every number. n is at least 1 and below 2^31.
+// The index of the largest element. Of equal ones the first wins; the first NaN wins over every
+// number. n is at least 1 and below 2^31.
 int32_t arg_max(const float* x, int64_t n) noexcept;
-int32_t arg_min(const float* x, int64_t n) noexcept;
 void arg_max_rows(const float* x, int32_t* y, int64_t rows, int64_t columns) noexcept;
-void arg_min_rows(const float* x, int32_t* y, int64_t rows, int64_t columns) noexcept;
 
 // What the guard wants to know of a gradient, in one pass.
 struct Magnitude {

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "snug/kernels/transpose.h"
-#include "snug/kernels/update.h"
 
 namespace snug::kernels {
 namespace {
@@ -132,20 +131,6 @@ void copy_box(const Box& box, const void* from, void* to, size_t element_bytes) 
     default:
       return copy_as<uint64_t>(axes, from, to);
   }
-}
-
-void add_box(const Box& box, const float* from, float* to) noexcept {
-  const Axes axes(box);
-  if (axes.empty) return;
-  if (axes.count == 0) {
-    *to += *from;
-    return;
-  }
-  const Axis inner = axes.inner();
-  for_indices(axes.axis, axes.count - 1, 0, 0, [=](int64_t a, int64_t b) {
-    if (inner.from == 1 && inner.to == 1) return axpy(1.0f, from + a, to + b, inner.extent);
-    for (int64_t i = 0; i < inner.extent; ++i) to[b + i * inner.to] += from[a + i * inner.from];
-  });
 }
 
 Box transpose_box(int axes, const int64_t* extents, const int* order) noexcept {

@@ -18,9 +18,6 @@ struct Box {
 // must not overlap itself. `element_bytes` is 1, 2, 4 or 8.
 void copy_box(const Box& box, const void* from, void* to, size_t element_bytes) noexcept;
 
-// The same with +=, on float32: the gradient of a slice of something already written.
-void add_box(const Box& box, const float* from, float* to) noexcept;
-
 // The box that turns a contiguous array of `extents` into one whose axis k is axis order[k].
 Box transpose_box(int axes, const int64_t* extents, const int* order) noexcept;
 

@@ -326,11 +326,6 @@ void ema(float momentum, const float* w, float* average, int64_t n) {
           [=](V x, V y) HWY_ATTR { return hn::Add(hn::Mul(keep, y), hn::Mul(rest, x)); });
 }
 
-void scaled_sum(float a, const float* x, float b, float* y, int64_t n) {
-  const V va = set(a), vb = set(b);
-  combine(x, y, n, [=](V vx, V vy) HWY_ATTR { return hn::MulAdd(va, vx, hn::Mul(vb, vy)); });
-}
-
 void add_scaled(float a, const float* x, float* y, int64_t n) {
   const V va = set(a);
   combine(x, y, n, [=](V vx, V vy) HWY_ATTR { return hn::MulAdd(va, vx, vy); });
@@ -352,7 +347,6 @@ HWY_EXPORT(adamax);
 HWY_EXPORT(nadam);
 HWY_EXPORT(lion);
 HWY_EXPORT(ema);
-HWY_EXPORT(scaled_sum);
 HWY_EXPORT(add_scaled);
 
 UpdateReach update_sgd(const UpdateStep& step, float* w, const float* g,
@@ -403,10 +397,6 @@ UpdateReach update_lion(const UpdateStep& step, const Lion& rule, float* w, cons
 
 void update_ema(float momentum, const float* w, float* average, int64_t n) noexcept {
   HWY_DYNAMIC_DISPATCH(ema)(momentum, w, average, n);
-}
-
-void scale_add(float a, const float* x, float b, float* y, int64_t n) noexcept {
-  HWY_DYNAMIC_DISPATCH(scaled_sum)(a, x, b, y, n);
 }
 
 void axpy(float a, const float* x, float* y, int64_t n) noexcept {

@@ -129,8 +129,7 @@ UpdateReach update_lion(const UpdateStep& step, const Lion& rule, float* w, cons
 // average = momentum * average + (1 - momentum) * w
 void update_ema(float momentum, const float* w, float* average, int64_t n) noexcept;
 
-// y = a * x + b * y; axpy: y += a * x (both with fused multiply-adds where the machine has them).
-void scale_add(float a, const float* x, float b, float* y, int64_t n) noexcept;
+// y += a * x, with fused multiply-adds where the machine has them.
 void axpy(float a, const float* x, float* y, int64_t n) noexcept;
 
 }  // namespace snug::kernels

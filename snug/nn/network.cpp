@@ -51,11 +51,17 @@ std::shared_ptr<Network> Network::sequential(const std::vector<Layer>& layers, s
   auto network = std::make_shared<Network>();
   network->is_sequential_ = true;
   network->name = std::move(name);
-  for (const Layer& layer : layers) network->add(layer);
+  for (const Layer& layer : layers) network->append(layer);
+  network->stack_if_known();
   return network;
 }
 
 void Network::add(const Layer& layer) {
+  append(layer);
+  stack_if_known();
+}
+
+void Network::append(const Layer& layer) {
   const LayerPtr& definition = layer.definition();
   if (dynamic_cast<const InputLayer*>(definition.get()) != nullptr) {
     if (stack_input_ || !stack_.empty())
@@ -69,6 +75,9 @@ void Network::add(const Layer& layer) {
     stack_.push_back(definition);
   }
   layers_ = stack_;
+}
+
+void Network::stack_if_known() {
   if (stack_input_ && !stack_.empty()) stack(static_cast<const InputLayer&>(*stack_input_).type);
 }
 

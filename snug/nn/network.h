@@ -95,6 +95,8 @@ class Network : public LayerDefinition {
 
  private:
   void define(const Symbols& inputs, const Symbols& outputs);
+  void append(const Layer& layer);
+  void stack_if_known();
   void stack(const Type& input);
   void set_paths_below(const std::string& prefix);
   bool is_alone(const std::pair<int, int>& result) const;

@@ -53,7 +53,7 @@ void expect_near(const Fed& a, const Fed& b) {
 }
 
 TEST(Feeding, BringsRowsWhereTheBudgetHasNoRoomForThem) {
-  if (kSanitized) GTEST_SKIP() << "the sanitizer's memory grows beside the budget's";
+  if (kThreadSanitized) GTEST_SKIP() << "the sanitizer's memory grows beside the budget's";
   const Rows rows(kRows, kFeatures);
   const Fed all = train(rows.regression(), 0), part = train(rows.regression(), kMostOfTheRows);
   EXPECT_TRUE(all.has_slots);
@@ -80,7 +80,7 @@ TEST(Feeding, BringsThemFromAFile) {
 
 // Found while the step runs: named all the same, and nothing of the step is committed.
 TEST(Feeding, NamesABadRow) {
-  if (kSanitized) GTEST_SKIP() << "the sanitizer's memory grows beside the budget's";
+  if (kThreadSanitized) GTEST_SKIP() << "the sanitizer's memory grows beside the budget's";
   Rows rows(kRows, kFeatures);
   rows.x[7 * kFeatures + 3] = NAN;
   Sequential model = narrow_model();
@@ -102,7 +102,7 @@ TEST(Feeding, NamesABadRow) {
 
 // A number that is finite where it is read, and not where it is used: the report names the rows.
 TEST(Feeding, TheGuardNamesRowsThatWereBrought) {
-  if (kSanitized) GTEST_SKIP() << "the sanitizer's memory grows beside the budget's";
+  if (kThreadSanitized) GTEST_SKIP() << "the sanitizer's memory grows beside the budget's";
   Rows rows(kRows, kFeatures);
   for (int64_t i = 0; i < kFeatures; ++i) rows.x[7 * kFeatures + i] = 3e38F;
   Sequential model({Input({kFeatures}), Dense(4), Dense(1)});

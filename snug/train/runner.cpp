@@ -108,13 +108,6 @@ int64_t Runner::file_bytes() const {
   return bytes;
 }
 
-int64_t Runner::variable_bytes() const {
-  int64_t bytes = 0;
-  for (const auto& [variable, value] : step_.variables)
-    bytes += static_cast<int64_t>(variable->type().bytes());
-  return bytes;
-}
-
 Program& Runner::program(int64_t rows) {
   for (const auto& program : programs_) {
     if (program->rows() == rows) return *program;

@@ -47,12 +47,11 @@ class Runner {
   Runner(StepGraph step, const std::vector<int64_t>& rows, const RunnerOptions& options);
 
   StepGraph& step() { return step_; }
-  // The largest arena that one of its programs needs, and the bytes of all variables.
+  // The largest arena that one of its programs needs.
   size_t arena_bytes() const;
   // The largest spill file; 0: none is needed.
   int64_t file_bytes() const;
   const SpillOptions& spill_options() const { return options_.spill_file; }
-  int64_t variable_bytes() const;
   // The program for this number of rows; fails when it was not planned.
   Program& program(int64_t rows);
   // The same, but one that was not planned is now, to run in the memory that is bound; it takes the

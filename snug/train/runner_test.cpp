@@ -34,9 +34,8 @@ void expect_equal(const Outcome& a, const Outcome& b) {
 // Micro-batches add up in another order; nothing else may differ.
 void expect_same(const Outcome& free, const Outcome& tight, const Case& c) {
   if (!tight.cut) return expect_equal(free, tight);
-  // Known not to hold for one model with vectors of less than 512 bits, which is at 1.1e-6: behind
-  // two batch norms its gradient is a small difference of large sums. Sums in double, of the kernel
-  // gradient's rows and of the norms, leave it where it is: it is the rounding of the products.
+  // Known not to hold for one model where vectors have less than 512 bits, which is at 1.1e-6: the
+  // gradient of its depthwise kernel, behind two batch norms, is a small difference of large sums.
   const bool misses = (kSanitized || isa() != Isa::avx512) && c.name == "depthwise, sgd";
   const double share = misses ? 1.5e-6 : 1e-6;
   expect_near(free.gradient, tight.gradient, share * largest_of(free.gradient));

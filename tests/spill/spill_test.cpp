@@ -220,17 +220,6 @@ TEST(Spill, AThreadGivesTheSameBits) {
   EXPECT_TRUE(ring.weights(true) == thread.weights(false));
 }
 
-// To rounding: what each run has left of the budget decides whether rows are cut. A step moves the
-// weights by a hundred times as much.
-bool are_near(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
-  for (size_t i = 0; i < a.size(); ++i) {
-    for (size_t j = 0; j < a[i].size(); ++j) {
-      if (std::abs(a[i][j] - b[i][j]) > 1e-5f) return false;
-    }
-  }
-  return true;
-}
-
 // Every step's call to the disk fails once in each way. The run ends with an error that names the
 // folder; the weights are those of the last whole step.
 TEST(Spill, ADiskThatFailsEndsTheRunAndLeavesTheModelWhole) {
@@ -239,6 +228,7 @@ TEST(Spill, ADiskThatFailsEndsTheRunAndLeavesTheModelWhole) {
   const Case one = cases()[0];
   FitOptions options = options_with(tight_budget(one, images.source()), true);
   options.epochs = 1;
+  options.reproducible = true;  // What a run finds left of the budget decides how it cuts the rows.
   FaultyFiles files(real_files());
   files.set_count_reads(true);
   options.spill.files = &files;
@@ -266,9 +256,7 @@ TEST(Spill, ADiskThatFailsEndsTheRunAndLeavesTheModelWhole) {
         EXPECT_NE(fault, Fault::short_write) << error.what();
       }
       files.fail_call(INT32_MAX, fault);
-      const auto weights = model.get_weights();
-      EXPECT_TRUE(std::ranges::any_of(states, [&](const auto& s) { return are_near(s, weights); }))
-          << "at call " << call;
+      EXPECT_GT(std::ranges::count(states, model.get_weights()), 0) << "at call " << call;
     }
   }
   EXPECT_GE(errors, 4);
