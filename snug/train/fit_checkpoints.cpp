@@ -80,6 +80,7 @@ void FitCheckpoints::fill_sections() {
   sections_.files.clear();
   for (size_t i = 0; i < contents_.parts.size(); ++i) {
     const StatePart& part = contents_.parts[i];
+    if (part.is_fixed && !sections_.all[i].bytes.empty()) continue;
     StateWriter writer(std::move(sections_.all[i].bytes));
     part.visit(writer);
     sections_.all[i].bytes = writer.take();

@@ -20,6 +20,7 @@ namespace snug {
 struct StatePart {
   std::string name;
   std::function<void(StateVisitor&)> visit;
+  bool is_fixed = false;  // The same in all checkpoints of a run.
 };
 
 // All of a run that outlives it.

@@ -108,13 +108,14 @@ void add_variables(std::vector<CheckpointVariable>& to, const std::string& group
 RunContents FitRun::contents(History& history) {
   Compiled& compiled = model_.compiled();
   RunContents all;
-  all.parts = {{"progress", [this](StateVisitor& v) { visit_progress(v); }},
-               {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); }},
-               {"optimizer", [optimizer = compiled.optimizer(), rate = configured_rate_](
-                                 StateVisitor& v) { visit_rate(optimizer, rate, v); }},
-               {"guard", [this](StateVisitor& v) { guard_->state(v); }},
-               {"history", [&history](StateVisitor& v) { visit_history(history, v); }},
-               {"run", [this](StateVisitor& v) { visit_description(v); }}};
+  all.parts = {
+      {"progress", [this](StateVisitor& v) { visit_progress(v); }},
+      {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); }, true},
+      {"optimizer", [optimizer = compiled.optimizer(),
+                     rate = configured_rate_](StateVisitor& v) { visit_rate(optimizer, rate, v); }},
+      {"guard", [this](StateVisitor& v) { guard_->state(v); }},
+      {"history", [&history](StateVisitor& v) { visit_history(history, v); }},
+      {"run", [this](StateVisitor& v) { visit_description(v); }, true}};
   if (best_) all.parts.push_back({"best", [this](StateVisitor& v) { best_->state(v); }});
   for (size_t i = 0; i < callbacks_.size(); ++i) {
     all.parts.push_back({fmt::format("callback.{}", i),

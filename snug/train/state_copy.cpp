@@ -1,10 +1,10 @@
 #include "snug/train/state_copy.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "snug/base/bytes.h"
 #include "snug/base/threads.h"
+#include "snug/kernels/stream_copy.h"
 #include "snug/train/checkpoint_layout.h"
 
 namespace snug {
@@ -48,9 +48,11 @@ void StateCopy::take(size_t begin, size_t end) {
     const size_t first = copy - block_.data(), last = first + from_[i].tensor.bytes();
     const size_t from = std::max(first, begin), to = std::min(last, end);
     if (from >= to) continue;
-    std::memcpy(block_.data() + from,
-                static_cast<const std::byte*>(from_[i].tensor.data) + (from - first), to - from);
+    kernels::stream_copy(block_.data() + from,
+                         static_cast<const std::byte*>(from_[i].tensor.data) + (from - first),
+                         to - from);
   }
+  kernels::stream_end();
 }
 
 }  // namespace snug
