@@ -85,6 +85,8 @@ Examples:
   snug check adult.csv --label income    columns, classes, bad rows, what to mend
   snug check new.csv --against run.yaml  would a model of this run understand these rows?
   snug check x.npy                       its rows, its range, rows that are not finite
+  snug check reviews.txt --text --label labels.txt
+                                         texts and classes, how long they are, what is no text
 
 Reads the whole file once or twice, in fixed memory. Exit code 4 when something is wrong.)";
 constexpr const char* kSummaryExamples = R"(
@@ -103,7 +105,7 @@ struct Line {
   std::vector<std::string> settings;
   std::string memory, batch_sizes, epochs, seed, threads;
   std::string problem_file, curve_file, html_file;
-  bool json = false, dry_run = false, resume = false;
+  bool json = false, dry_run = false, resume = false, text = false;
 };
 
 CLI::App* add_command(CLI::App& app, const char* name, const char* about, const char* examples) {
@@ -162,11 +164,17 @@ void add_plan(CLI::App& app, Line& line) {
 
 void add_check(CLI::App& app, Line& line) {
   CLI::App* check = add_command(app, "check", "What is wrong with the data", kCheckExamples);
-  check->add_option("data", line.run_file, "A data file: .csv, .tsv, .npy, IDX; .gz too")
+  check
+      ->add_option("data", line.run_file,
+                   "A data file (.csv, .tsv, .npy, .npz, .h5, IDX; .gz too) or a folder")
       ->type_name("DATA");
   check->add_option("--against", line.against, "A run file whose training data it must be like")
       ->type_name("RUN.YAML");
-  check->add_option("--label", line.label, "The column with the classes")->type_name("COLUMN");
+  check
+      ->add_option("--label", line.label,
+                   "The column with the classes; of texts a file, one a line")
+      ->type_name("COLUMN");
+  check->add_flag("--text", line.text, "The file has a text a line and is no table");
   check->add_option("--runs", line.runs, "The folder that runs are kept in")
       ->type_name("FOLDER")
       ->capture_default_str();
@@ -253,6 +261,7 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
                       .run_file = line.run_file,
                       .against = line.against,
                       .label = line.label,
+                      .text = line.text,
                       .action = line.action,
                       .files = line.files,
                       .output = line.output,

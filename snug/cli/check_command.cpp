@@ -1,19 +1,23 @@
 // What is wrong with a data file, by row.
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "snug/cli/check_report.h"
 #include "snug/cli/command.h"
 #include "snug/cli/run_file.h"
-#include "snug/data/checked.h"
 #include "snug/data/csv_cell.h"
+#include "snug/data/file_chain.h"
 #include "snug/data/file_list.h"
+#include "snug/data/hdf5.h"
 #include "snug/data/idx.h"
 #include "snug/data/image_folder.h"
 #include "snug/data/npy.h"
+#include "snug/data/npz.h"
 #include "snug/data/table_report.h"
 
 namespace snug::cli {
@@ -21,10 +25,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kBadData = 4;
-
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool has_folders(const Path& folder) {
+  return std::ranges::any_of(std::filesystem::directory_iterator(folder),
+                             [](const auto& entry) { return entry.is_directory(); });
 }
 
 // What a table is held against: the label, and the columns of the run's training data.
@@ -41,7 +48,8 @@ Against against_of(const Arguments& arguments) {
   const YamlValue* section = run.section("data");
   const YamlValue* train = section != nullptr ? section->find("train") : nullptr;
   if (train == nullptr || !is_csv(*train)) {
-    throw PlacedError(run.file, "its data are no CSV files; --against is for those");
+    throw PlacedError(run.file,
+                      "its data are no CSV, .npz, HDF5 or TFRecord files; --against is for those");
   }
   // Only to learn the columns: bad rows of the training data are not this command's business.
   RunFile lenient = run;
@@ -162,99 +170,129 @@ int check_table(const Arguments& arguments) {
   return exit;
 }
 
-// What all elements of an array have in common.
-struct ArrayScan {
-  int64_t bad_rows = 0;
-  std::vector<BadRow> listed;
-  double min = std::numeric_limits<double>::infinity();
-  double max = -std::numeric_limits<double>::infinity();
-  double sum = 0;
-  int64_t count = 0;
-};
-
-ArrayScan scan_array(Source& source) {
-  constexpr size_t kMostListed = 20;
-  ArrayScan scan;
-  data::visit_rows(source, {},
-                   {.bad =
-                        [&](int64_t, const BadRow& row) {
-                          if (scan.bad_rows++ < static_cast<int64_t>(kMostListed)) {
-                            scan.listed.push_back(row);
-                          }
-                        },
-                    .good =
-                        [&](int, std::span<const float> values) {
-                          for (const float value : values) {
-                            scan.min = std::min<double>(scan.min, value);
-                            scan.max = std::max<double>(scan.max, value);
-                            scan.sum += value;
-                          }
-                          scan.count += std::ssize(values);
-                        }});
-  return scan;
+int check_source(const Arguments& arguments, Source& source) {
+  return print_arrays(arguments, {{arguments.run_file, report_on(source)}}, {});
 }
 
-int check_array(const Arguments& arguments, const SourcePtr& source) {
-  const Field& field = source->fields()[0];
-  const ArrayScan scan = scan_array(*source);
-  const int exit = scan.bad_rows == 0 && *source->rows() > 0 ? 0 : kBadData;
-  if (arguments.json) {
-    Json bad = Json::array();
-    for (const BadRow& row : scan.listed) {
-      bad.push_back({{"file", row.file}, {"position", row.position}, {"problem", row.problem}});
+bool is_named(const std::string& name, std::span<const std::string_view> ends) {
+  return std::ranges::any_of(ends, [&](std::string_view end) {
+    return name.ends_with(end) || name.ends_with(fmt::format("{}.gz", end));
+  });
+}
+
+SourcePtr open_array(const Path& file, const data::Hdf5Array& array) {
+  data::Hdf5Options options{.file = file};
+  (array.role == FieldRole::target ? options.y : options.x) = {array.name};
+  return data::hdf5(options);
+}
+
+// Each array by itself: which of them belong together is the run's business, unless their names
+// say so.
+int check_hdf5(const Arguments& arguments) {
+  const Path file = data::plain_file(real_files(), arguments.run_file, arguments.cache());
+  std::vector<NamedReport> reports;
+  std::vector<std::string> notes;
+  std::optional<int64_t> inputs, targets;
+  for (const data::Hdf5Array& array : data::hdf5_arrays(file)) {
+    if (!array.not_read.empty()) {
+      notes.push_back(fmt::format("\"{}\", {}, {}", array.name, array.text, array.not_read));
+      continue;
     }
-    Json json = {{"command", "check"},
-                 {"exit", exit},
-                 {"rows", *source->rows()},
-                 {"row", field.row.text()},
-                 {"type", name_of(field.stored)},
-                 {"bad_rows", scan.bad_rows},
-                 {"listed", bad}};
-    if (scan.count > 0) {
-      json.update({{"min", scan.min},
-                   {"max", scan.max},
-                   {"mean", scan.sum / static_cast<double>(scan.count)}});
-    }
-    fmt::print("{}\n", dump(json));
-    return exit;
+    const SourcePtr source = open_array(file, array);
+    reports.push_back({source->fields()[0].name, report_on(*source)});
+    if (array.role) (array.role == FieldRole::input ? inputs : targets) = source->rows();
   }
-  fmt::print("{}: {} rows of {}{}\n", arguments.run_file, *source->rows(), name_of(field.stored),
-             field.row.text());
-  if (scan.count > 0) {
-    fmt::print("  {:.6g} to {:.6g}, mean {:.6g}\n", scan.min, scan.max,
-               scan.sum / static_cast<double>(scan.count));
+  if (inputs && targets && inputs != targets) {
+    reports.back().report.wrong.push_back(fmt::format(
+        "there are {} rows of inputs and {} of targets; they must be as many", *inputs, *targets));
   }
-  if (scan.bad_rows > 0) fmt::print("\nBad rows: {}\n", scan.bad_rows);
-  for (const BadRow& row : scan.listed) {
-    fmt::print("  {}: {}\n", row.position.empty() ? row.file : row.position, row.problem);
+  return print_arrays(arguments, reports, notes);
+}
+
+// A text a line, or a text a file in folders that are classes.
+int check_texts(const Arguments& arguments) {
+  data::TextOptions options;
+  if (std::filesystem::is_directory(arguments.run_file)) {
+    options.folder = arguments.run_file;
+    options.labelled = has_folders(arguments.run_file);
+  } else {
+    const std::vector<Path> patterns = {arguments.run_file};
+    options.files = list_files(real_files(), patterns);
+    options.labels = arguments.label;
   }
-  if (scan.bad_rows > std::ssize(scan.listed)) {
-    fmt::print("  ... and {} more\n", scan.bad_rows - std::ssize(scan.listed));
+  return print_texts(arguments, report_on(options));
+}
+
+bool has_texts(const Path& folder) {
+  return std::ranges::any_of(std::filesystem::recursive_directory_iterator(folder),
+                             [](const auto& entry) { return entry.path().extension() == ".txt"; });
+}
+
+// The rows of a file as a run reads its training data: the same arrays, or features of records.
+SourcePtr open_like(const Arguments& arguments, RunFile run) {
+  YamlValue& data = *run.tree.find("data");
+  YamlValue& train = *data.find("train");
+  YamlValue* file = &train;
+  for (const char* key : {"npz", "hdf5", "file", "tfrecord"}) {
+    if (YamlValue* found = train.is_map() ? train.find(key) : nullptr) file = found;
   }
-  if (*source->rows() == 0) fmt::print("\nThere are no rows.\n");
-  if (exit == 0) fmt::print("\nNothing is wrong.\n");
-  return exit;
+  *file = YamlValue{.kind = YamlValue::Kind::scalar,
+                    .text = std::filesystem::absolute(arguments.run_file).string(),
+                    .where = file->where,
+                    .path = file->path};
+  return open_record_file(run, train, arguments.cache(), /*inputs_only=*/false);
+}
+
+// Whether the run's training data is of files that hold several arrays or records.
+std::optional<RunFile> run_of_records(const Arguments& arguments) {
+  if (arguments.against.empty()) return std::nullopt;
+  RunFile run = read_run_file(arguments.against, {});
+  const YamlValue* data = run.section("data");
+  const YamlValue* train = data != nullptr && data->is_map() ? data->find("train") : nullptr;
+  if (train == nullptr || !is_record_file(*train)) return std::nullopt;
+  return run;
+}
+
+int check_folder(const Arguments& arguments) {
+  const std::string& name = arguments.run_file;
+  if (has_texts(name)) return check_texts(arguments);
+  data::ImageFolderOptions options{.folder = name};
+  options.label_mode = has_folders(name) ? data::LabelMode::index : data::LabelMode::none;
+  options.refuse_bad = false;
+  const data::ImageFolder folder = data::image_folder(options);
+  SourceReport report = report_on(*folder.source, {.tail = 0});
+  for (FieldReport& field : report.fields) {
+    std::map<std::string, int64_t> named;
+    for (const auto& [number, count] : field.classes)
+      named[folder.class_names[std::stoul(number)]] = count;
+    field.classes = std::move(named);
+  }
+  return print_arrays(arguments, {{name, std::move(report)}}, {});
 }
 
 }  // namespace
 
 int check_command(const Arguments& arguments) {
+  constexpr std::array<std::string_view, 3> kHdf5 = {".h5", ".hdf5", ".mat"};
+  constexpr std::array<std::string_view, 2> kRecords = {".tfrecord", ".tfrecords"};
   const std::string& name = arguments.run_file;
-  if (name.ends_with(".npy")) {
-    return check_array(arguments, data::npy(Path(name)));
+  if (arguments.text) return check_texts(arguments);
+  if (std::filesystem::is_directory(name)) return check_folder(arguments);
+  if (const std::optional<RunFile> run = run_of_records(arguments))
+    return check_source(arguments, *open_like(arguments, *run));
+  if (name.ends_with(".npy")) return check_source(arguments, *data::npy(Path(name)));
+  if (name.ends_with(".npz"))
+    return check_source(arguments, *data::npz({.file = name, .cache = arguments.cache()}));
+  if (is_named(name, kHdf5)) return check_hdf5(arguments);
+  if (is_named(name, kRecords)) {
+    throw Error(
+        "{}: which features do its records have? Give --against run.yaml, whose "
+        "data.train says so",
+        name);
   }
   if (name.find("-ubyte") != std::string::npos || name.ends_with(".idx") ||
       name.ends_with(".idx.gz")) {
-    return check_array(arguments, data::idx({.x = {name}, .y = {}, .cache = arguments.cache()}));
-  }
-  if (std::filesystem::is_directory(name)) {
-    const bool labelled =
-        std::ranges::any_of(std::filesystem::directory_iterator(name),
-                            [](const auto& entry) { return entry.is_directory(); });
-    data::ImageFolderOptions options{.folder = name};
-    options.label_mode = labelled ? data::LabelMode::index : data::LabelMode::none;
-    options.refuse_bad = false;
-    return check_array(arguments, data::image_folder(options).source);
+    return check_source(arguments, *data::idx({.x = {name}, .y = {}, .cache = arguments.cache()}));
   }
   return check_table(arguments);
 }

@@ -66,5 +66,10 @@ TEST_F(CheckCommand, Arrays) {
   expect_within(check("x.npy", /*json=*/true), "\"bad_rows\":1");
 }
 
+TEST_F(CheckCommand, RecordsNeedARun) {
+  write_text(real_files(), folder_ / "t.tfrecord", "no record");
+  expect_within(testing::message_of([&] { check("t.tfrecord"); }), "Give --against run.yaml");
+}
+
 }  // namespace
 }  // namespace snug::cli

@@ -14,7 +14,8 @@ namespace snug::cli {
 struct Arguments {
   std::string command;               // "fit", "plan", "check", ...
   std::string run_file;              // Or a model file; of check: the data file.
-  std::string against, label;        // Of check: a run file, or a column.
+  std::string against, label;        // Of check: a run file, or a column or a file of labels,
+  bool text = false;                 // and whether the data is a text a line.
   std::string action;                // Of checkpoint: "show" or "verify",
   std::vector<std::string> files;    // and the checkpoints.
   std::string output;                // Of convert and predict.

@@ -11,7 +11,7 @@
 namespace snug {
 
 enum class BadRowPolicy {
-  stop,        // The run ends before its first step.
+  stop,        // The run ends when the first is found; for tables before its first step.
   skip,        // They are left out.
   quarantine,  // They are left out and written to a file, with the reason.
   impute,      // Cells become missing ones, which the column has a rule for; else as stop.

@@ -94,7 +94,7 @@ class RowCheck {
     for (int field = 0; field < std::ssize(source_.fields()); ++field) {
       const int64_t elements = count * source_.fields()[field].row.size();
       source_.read(field, rows, {{DType::float32, Shape{elements}}, buffer_.data()});
-      visitor_.good(field, std::span(buffer_).first(elements));
+      visitor_.good(field, first, std::span(buffer_).first(elements));
     }
     return "";
   }

@@ -25,8 +25,8 @@ struct CheckedData {
 // What a pass over all rows of a source finds.
 struct RowVisitor {
   std::function<void(int64_t row, const BadRow& bad)> bad;
-  // Blocks of good rows of a field, as float32; empty: nobody looks.
-  std::function<void(int field, std::span<const float> values)> good;
+  // Blocks of good rows of a field, from row `first` on, as float32; empty: nobody looks.
+  std::function<void(int field, int64_t first, std::span<const float> values)> good;
 };
 // Of a source with random access, in order.
 void visit_rows(Source& source, std::optional<int64_t> classes, const RowVisitor& visitor);

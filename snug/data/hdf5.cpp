@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
@@ -29,11 +30,37 @@ auto as_data(const Function& function) {
   }
 }
 
-StoredType stored_type_of(const Hdf5Dataset& dataset, const std::string& where) {
+std::optional<StoredType> stored_type_of(const Hdf5Dataset& dataset) {
   for (int i = 0; i <= static_cast<int>(StoredType::uint64); ++i) {
     if (name_of(static_cast<StoredType>(i)) == dataset.dtype) return static_cast<StoredType>(i);
   }
-  throw Error("{} holds no numbers that can be trained on; save it as float32 or int64", where);
+  return std::nullopt;
+}
+
+// Why its rows cannot be read; empty: they can.
+std::string reason_against(const Hdf5Dataset& dataset) {
+  if (!dataset.not_read.empty()) return dataset.not_read + ", which is not read";
+  if (dataset.shape.empty()) return "is a single number; rows are needed";
+  if (dataset.shape.size() > static_cast<size_t>(Shape::kMaxRank))
+    return fmt::format("has {} axes, more than {}", dataset.shape.size(), Shape::kMaxRank);
+  if (std::find(dataset.shape.begin() + 1, dataset.shape.end(), 0) != dataset.shape.end())
+    return "has rows without elements";
+  if (!stored_type_of(dataset))
+    return "holds no numbers that can be trained on; save it as float32 or int64";
+  return "";
+}
+
+constexpr std::array<std::string_view, 5> kX = {"x", "x_train", "features", "images", "data"};
+constexpr std::array<std::string_view, 5> kY = {"y", "y_train", "labels", "targets", "label"};
+
+// The array of a group that has one of these names; empty where none has.
+std::string guess(const Hdf5Group& root, std::span<const std::string_view> names) {
+  for (const std::string_view wanted : names) {
+    for (const auto& [name, dataset] : root.datasets) {
+      if (same_word(name, wanted)) return name;
+    }
+  }
+  return "";
 }
 
 // An array with its rows, and what it becomes.
@@ -123,12 +150,10 @@ class Hdf5Opener {
   Array open(const std::string& name, FieldRole role) {
     const Hdf5Dataset& dataset = find(name);
     const std::string where = fmt::format("{}: \"{}\"", options_.file.string(), name);
+    const std::string reason = reason_against(dataset);
+    if (!reason.empty()) throw Error("{} {}", where, reason);
     Array array;
-    if (!dataset.not_read.empty()) throw Error("{} {}, which is not read", where, dataset.not_read);
-    if (dataset.shape.empty()) throw Error("{} is a single number; rows are needed", where);
-    if (dataset.shape.size() > static_cast<size_t>(Shape::kMaxRank))
-      throw Error("{} has {} axes, more than {}", where, dataset.shape.size(), Shape::kMaxRank);
-    array.field = {.name = where, .role = role, .stored = stored_type_of(dataset, where)};
+    array.field = {.name = where, .role = role, .stored = *stored_type_of(dataset)};
     for (size_t axis = 1; axis < dataset.shape.size(); ++axis)
       array.field.row.push_back(dataset.shape[axis]);
     constexpr size_t kLargeRow = size_t{16} << 20, kMostOfAByte = 1200;
@@ -149,15 +174,7 @@ class Hdf5Opener {
 
   std::unique_ptr<File> take_file() { return std::move(file_); }
 
-  // The array of the root that has one of these names; empty where none has.
-  std::string guess(std::span<const std::string_view> names) const {
-    for (const std::string_view wanted : names) {
-      for (const auto& [name, dataset] : root_.datasets) {
-        if (same_word(name, wanted)) return name;
-      }
-    }
-    return "";
-  }
+  const Hdf5Group& root() const { return root_; }
   std::string names() const {
     std::string all;
     add_names(root_, "", all);
@@ -228,20 +245,37 @@ class Hdf5Opener {
   Hdf5Group root_;
 };
 
+void list_arrays(const Hdf5Group& group, const std::string& path, std::vector<Hdf5Array>& all) {
+  for (const auto& [name, dataset] : group.datasets)
+    all.push_back({path + name, dataset.text(), reason_against(dataset), {}});
+  for (const auto& [name, inner] : group.groups) list_arrays(inner, path + name + "/", all);
+}
+
 }  // namespace
+
+std::vector<Hdf5Array> hdf5_arrays(const Path& path, FileSystem* files) {
+  const auto file = (files != nullptr ? *files : real_files()).open(path, OpenMode::read);
+  const Hdf5Group root = as_data([&] { return read_hdf5(*file, path.string()); });
+  std::vector<Hdf5Array> all;
+  list_arrays(root, "", all);
+  const std::string x = guess(root, kX), y = x.empty() ? "" : guess(root, kY);
+  for (Hdf5Array& array : all) {
+    if (array.name == x) array.role = FieldRole::input;
+    if (array.name == y) array.role = FieldRole::target;
+  }
+  return all;
+}
 
 SourcePtr hdf5(const Hdf5Options& options) {
   Hdf5Opener opener(options);
   std::vector<std::string> x = options.x, y = options.y;
   if (x.empty() && y.empty()) {
-    constexpr std::array<std::string_view, 5> kX = {"x", "x_train", "features", "images", "data"};
-    constexpr std::array<std::string_view, 5> kY = {"y", "y_train", "labels", "targets", "label"};
-    x = {opener.guess(kX)};
+    x = {guess(opener.root(), kX)};
     if (x[0].empty()) {
       throw Error("{}: which array is x? Give its name: it has {}", options.file.string(),
                   opener.names());
     }
-    if (const std::string name = opener.guess(kY); !name.empty()) y = {name};
+    if (const std::string name = guess(opener.root(), kY); !name.empty()) y = {name};
   }
   std::vector<Array> arrays;
   for (const std::string& name : x) arrays.push_back(opener.open(name, FieldRole::input));

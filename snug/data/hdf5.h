@@ -1,6 +1,7 @@
 // Rows in data sets of HDF5 files (.h5, .hdf5, MATLAB 7.3), read slice by slice.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,17 @@ struct Hdf5Options {
 // there, for texts and for filters that are not known (gzip, shuffle and fletcher32 are);
 // FileError.
 SourcePtr hdf5(const Hdf5Options& options);
+
+// An array of a file, and whether hdf5() would read its rows.
+struct Hdf5Array {
+  std::string name;      // Its path: "group/features".
+  std::string text;      // "float32[64, 10]".
+  std::string not_read;  // Why not: "is a single number"; empty: it would.
+  // What hdf5() takes it for where nothing is said.
+  std::optional<FieldRole> role;
+};
+// All of them, those of a group before those of the groups within it. Throws as hdf5() does for a
+// file that is damaged.
+std::vector<Hdf5Array> hdf5_arrays(const Path& file, FileSystem* files = nullptr);
 
 }  // namespace snug::data

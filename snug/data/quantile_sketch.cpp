@@ -38,7 +38,7 @@ void QuantileSketch::halve_full_levels() {
   }
 }
 
-double QuantileSketch::median() const {
+double QuantileSketch::quantile(double share) const {
   std::vector<std::pair<double, int64_t>> all;  // With what each stands for.
   for (size_t i = 0; i < levels_.size(); ++i) {
     for (const double number : levels_[i].numbers) all.emplace_back(number, int64_t{1} << i);
@@ -47,7 +47,7 @@ double QuantileSketch::median() const {
   int64_t before = 0;
   for (const auto& [number, weight] : all) {
     before += weight;
-    if (2 * before >= count_) return number;
+    if (static_cast<double>(before) >= share * static_cast<double>(count_)) return number;
   }
   return 0;
 }

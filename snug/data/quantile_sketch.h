@@ -17,7 +17,9 @@ class QuantileSketch {
 
   int64_t count() const { return count_; }
   // The lower of the two middle numbers where their number is even; 0 without any.
-  double median() const;
+  double median() const { return quantile(0.5); }
+  // The least number that so large a share of all numbers do not exceed; 0 without any.
+  double quantile(double share) const;
 
  private:
   static constexpr size_t kLevelSize = 2048;

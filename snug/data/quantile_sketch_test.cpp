@@ -16,6 +16,8 @@ TEST(QuantileSketch, FewNumbersHaveTheirExactMedian) {
   for (const double number : {5.0, -1.0, 3.0, 4.0}) even.add(number);
   EXPECT_EQ(odd.median(), 3);
   EXPECT_EQ(even.median(), 3);
+  EXPECT_EQ(even.quantile(0.75), 4);
+  EXPECT_EQ(even.quantile(0.76), 5);
 }
 
 // Sorted, turned, random and skewed, whole and merged from blocks: the rank is right to 1 %.

@@ -83,6 +83,24 @@ TEST(RowEncoder, NamesWhatIsWrong) {
   expect_within(problem({"1", "", "a", "no"}), "-1 : it has 4 cells, but 5");
 }
 
+// A column whose cells were all missing has learned no word.
+TEST(RowEncoder, SaysWhereThereAreNoCategories) {
+  Columns columns = table();
+  columns.columns[2].vocabulary.clear();
+  RowEncoder encoder(columns);
+  std::vector<uint32_t> row(encoder.words());
+  CsvRecord record;
+  record.cells = {"10", "", "a", "no", "5"};
+  int64_t imputed = 0;
+  const std::optional<RowProblem> found = encoder.encode(record, false, row, imputed);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->column, 2);
+  EXPECT_EQ(found->value, "a");
+  EXPECT_EQ(found->expected, "the rows before it have no category in this column");
+  record.cells[2] = "";
+  EXPECT_FALSE(encoder.encode(record, false, row, imputed)) << "a missing cell needs none";
+}
+
 TEST(RowEncoder, ImputesOnlyWhereThereIsARule) {
   Encoding e;
   EXPECT_FALSE(e.encode({"x", "", "c", "no", "1"}, /*impute=*/true));

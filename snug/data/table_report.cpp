@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <map>
 
+#include "snug/data/class_sides.h"
 #include "snug/data/csv.h"
 #include "snug/data/csv_cell.h"
 #include "snug/data/row_encoder.h"
@@ -76,38 +78,16 @@ Columns columns_for(CsvTable& table, const TableReport& report, const ReportOpti
   return choose_columns(report.scan.columns, wishes, table.paths()[0].string());
 }
 
-// The classes of a label on both sides of a split.
-struct Classes {
-  int column = -1;
-  std::map<std::string, std::pair<int64_t, int64_t>, std::less<>> counts;  // Head and tail.
-};
-
-void compare_sides(const Classes& classes, const ReportOptions& options, TableReport& report) {
-  if (classes.column < 0) return;
-  for (const auto& [name, counts] : classes.counts) {
-    if (counts.first > 0 && counts.second > 0) continue;
-    const bool tail_only = counts.first == 0;
-    report.wrong.push_back(fmt::format(
-        "class {} has {} rows, all of them in the {} {:g} % of the rows: a validation_split of the "
-        "tail would {}; shuffle the file, or split it at random",
-        in_quotes(name), counts.first + counts.second, tail_only ? "last" : "first",
-        100 * (tail_only ? options.tail : 1 - options.tail),
-        tail_only ? "never train on it" : "never validate it"));
-  }
-}
-
-Classes classes_of(const CsvTable& table, const TableReport& report, const ReportOptions& options) {
-  Classes classes;
-  if (options.labels.size() != 1) return classes;
+// The column whose classes are counted: the one label, where it has few values; else -1.
+int class_column(const CsvTable& table, const TableReport& report, const ReportOptions& options) {
+  if (options.labels.size() != 1) return -1;
   const auto found = std::ranges::find(table.names(), options.labels[0]);
-  if (found == table.names().end()) return classes;
+  if (found == table.names().end()) return -1;
   const auto column = static_cast<size_t>(found - table.names().begin());
   const ColumnScan& scan = report.scan.columns[column];
   const bool few = !scan.values.is_full() && scan.values.size() <= 100;
-  if (few && (!scan.is_number() || scan.whole == scan.numbers)) {
-    classes.column = static_cast<int>(column);
-  }
-  return classes;
+  const bool has_classes = !scan.is_number() || scan.whole == scan.numbers;
+  return few && has_classes ? static_cast<int>(column) : -1;
 }
 
 }  // namespace
@@ -127,7 +107,8 @@ TableReport report_on(CsvTable& table, const ReportOptions& options) {
     return report;
   }
   RowEncoder encoder(columns_for(table, report, options));
-  Classes classes = classes_of(table, report, options);
+  const int label = class_column(table, report, options);
+  ClassSides classes(options.tail);
   const auto head =
       static_cast<int64_t>(static_cast<double>(report.scan.records) * (1 - options.tail));
   std::vector<uint32_t> row(encoder.words());
@@ -148,13 +129,9 @@ TableReport report_on(CsvTable& table, const ReportOptions& options) {
       }
       continue;
     }
-    if (classes.column < 0) continue;
-    const std::string_view cell = record.cells[static_cast<size_t>(classes.column)];
-    auto found = classes.counts.find(cell);
-    if (found == classes.counts.end()) found = classes.counts.emplace(cell, std::pair{0, 0}).first;
-    ++(number < head ? found->second.first : found->second.second);
+    if (label >= 0) classes.add(record.cells[static_cast<size_t>(label)], number >= head);
   }
-  compare_sides(classes, options, report);
+  std::ranges::move(classes.problems(), std::back_inserter(report.wrong));
   return report;
 }
 

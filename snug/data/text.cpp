@@ -8,107 +8,14 @@
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/base/random.h"
-#include "snug/data/byte_reader.h"
-#include "snug/data/csv_table.h"
 #include "snug/data/row_file.h"
+#include "snug/data/text_lines.h"
 
 namespace snug::data {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{64} << 10;
 constexpr size_t kMostClasses = 4096;
-
-// Goes over a file line by line, in pieces; an empty line is a row without words.
-class LineReader {
- public:
-  LineReader(FileSystem& files, const Path& path)
-      : path_(path), reader_(files, path), buffer_(kPieceBytes) {}
-
-  // Calls piece(text) for the pieces of each line and end() behind it.
-  template <typename Piece, typename End>
-  void visit(const Piece& piece, const End& end) {
-    bool open = false;
-    for (size_t count = fill(); count > 0; count = fill()) {
-      std::string_view rest(buffer_.data(), count);
-      check(rest);
-      while (!rest.empty()) {
-        const size_t border = rest.find('\n');
-        piece(rest.substr(0, border));
-        open = border == std::string_view::npos;
-        if (open) break;
-        end();
-        rest.remove_prefix(border + 1);
-      }
-    }
-    if (open) end();
-  }
-
- private:
-  size_t fill() {
-    const size_t count = reader_.read(std::as_writable_bytes(std::span(buffer_)));
-    done_ += static_cast<int64_t>(count);
-    return count;
-  }
-  void check(std::string_view piece) const {
-    const size_t zero = piece.find('\0');
-    if (zero == std::string_view::npos) return;
-    throw DataError("{}: byte {} is 0, so it is no text; mend it, or take it away", path_.string(),
-                    done_ - static_cast<int64_t>(piece.size() - zero));
-  }
-
-  Path path_;
-  ByteReader reader_;
-  std::vector<char> buffer_;
-  int64_t done_ = 0;
-};
-
-// All texts in order, whichever way they are kept.
-class Texts {
- public:
-  Texts(const TextOptions& options, FileSystem& files) : options_(options), files_(files) {
-    if (options.files.empty() == options.folder.empty())
-      throw Error("text: give either files or a folder");
-    if (options.folder.empty()) return;
-    index_.emplace(files, FolderOptions{.folder = options.folder,
-                                        .endings = {".txt"},
-                                        .labelled = options.labelled,
-                                        .class_names = options.class_names,
-                                        .validation_split = options.validation_split,
-                                        .subset = options.subset,
-                                        .seed = options.seed});
-  }
-
-  template <typename Piece, typename End>
-  void visit(const Piece& piece, const End& end) const {
-    if (index_) {
-      for (int64_t i = 0; i < index_->size(); ++i) {
-        LineReader(files_, index_->path(i)).visit(piece, [&] { piece("\n"); });
-        end();
-      }
-      return;
-    }
-    for (const Path& path : options_.files) LineReader(files_, path).visit(piece, end);
-  }
-
-  const std::optional<FolderIndex>& index() const { return index_; }
-  std::string name() const {
-    return index_ ? options_.folder.string() : options_.files[0].string();
-  }
-  std::string identity() const {
-    if (!index_) return identity_of(files_, options_.files);
-    std::string all;
-    for (int64_t i = 0; i < index_->size(); ++i) {
-      const Path path = index_->path(i);
-      all += fmt::format("{}:{};", path.string(), files_.size(path).value_or(0));
-    }
-    return all;
-  }
-
- private:
-  const TextOptions& options_;
-  FileSystem& files_;
-  std::optional<FolderIndex> index_;
-};
+constexpr size_t kMostLabelBytes = size_t{64} << 10;
 
 std::optional<int32_t> as_label(const std::string& text) {
   int32_t label = 0;
@@ -123,16 +30,21 @@ std::vector<int32_t> read_labels(const Path& path, FileSystem& files,
   std::vector<int32_t> places;  // In the order of first sight.
   std::map<std::string, int32_t> seen;
   std::string line;
-  LineReader(files, path)
+  const auto where = [&] { return fmt::format("{}: line {}", path.string(), places.size() + 1); };
+  LineReader(files, path, ZeroBytes::refused)
       .visit(
-          [&](std::string_view piece) { line.append(piece.substr(0, kPieceBytes)); },
+          [&](std::string_view piece) {
+            line.append(piece);
+            if (line.size() <= kMostLabelBytes) return;
+            throw DataError("{} has more than {} bytes, but a label was expected", where(),
+                            kMostLabelBytes);
+          },
           [&] {
             while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-            const std::string where = fmt::format("{}: line {}", path.string(), places.size() + 1);
-            if (line.empty()) throw DataError("{} is empty, but a label was expected", where);
+            if (line.empty()) throw DataError("{} is empty, but a label was expected", where());
             places.push_back(seen.emplace(line, static_cast<int32_t>(seen.size())).first->second);
             if (seen.size() > kMostClasses)
-              throw DataError("{}: more than {} different labels; is it the right file?", where,
+              throw DataError("{}: more than {} different labels; is it the right file?", where(),
                               kMostClasses);
             line.clear();
           });
@@ -149,20 +61,21 @@ std::vector<int32_t> read_labels(const Path& path, FileSystem& files,
 }
 
 // Numbers the words of all texts, a row of the same length for each.
-void number_words(const Texts& texts, const TextOptions& options, const WordIndex& index,
+void number_words(Texts& texts, const TextOptions& options, const WordIndex& index,
                   const std::function<void(std::span<const int32_t>)>& put) {
   std::vector<int32_t> row(static_cast<size_t>(options.sequence_length));
   size_t at = 0;
   WordStream words(options.words, [&](std::string_view word) {
     if (at < row.size()) row[at++] = index.number(word);
   });
-  texts.visit([&](std::string_view piece) { words.add(piece); },
-              [&] {
-                words.end();
-                std::fill(row.begin() + static_cast<std::ptrdiff_t>(at), row.end(), 0);
-                put(row);
-                at = 0;
-              });
+  texts.visit(
+      ZeroBytes::refused, [&](std::string_view piece) { words.add(piece); },
+      [&] {
+        words.end();
+        std::fill(row.begin() + static_cast<std::ptrdiff_t>(at), row.end(), 0);
+        put(row);
+        at = 0;
+      });
 }
 
 struct Learned {
@@ -170,12 +83,13 @@ struct Learned {
   std::vector<std::string> vocabulary;
 };
 
-Learned learn(const Texts& texts, const TextOptions& options) {
+Learned learn(Texts& texts, const TextOptions& options) {
   Learned learned;
   const bool counts_words = options.vocabulary == nullptr && options.hash_buckets == 0;
   WordCounts counts(static_cast<size_t>(std::max<int64_t>(8 * options.max_tokens, 1 << 16)));
   WordStream words(options.words, [&](std::string_view word) { counts.add(word); });
   texts.visit(
+      ZeroBytes::refused,
       [&](std::string_view piece) {
         if (counts_words) words.add(piece);
       },
@@ -189,7 +103,7 @@ Learned learn(const Texts& texts, const TextOptions& options) {
   return learned;
 }
 
-RowFile numbered_rows(const Texts& texts, const TextOptions& options, const WordIndex& index,
+RowFile numbered_rows(Texts& texts, const TextOptions& options, const WordIndex& index,
                       int64_t rows, FileSystem& files) {
   RowFile result;
   result.field = {.name = texts.name(),
@@ -253,7 +167,7 @@ void check_options(const TextOptions& options) {
 TextData text(const TextOptions& options) {
   check_options(options);
   FileSystem& files = options.file_system != nullptr ? *options.file_system : real_files();
-  const Texts texts(options, files);
+  Texts texts(options, files);
   Learned learned = learn(texts, options);
   if (learned.rows == 0) throw DataError("{}: it is empty", texts.name());
   const WordIndex index = options.hash_buckets > 0 ? WordIndex(options.hash_buckets)

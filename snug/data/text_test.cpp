@@ -119,6 +119,12 @@ TEST_F(TextTest, WhatIsWrongIsNamed) {
   expect_within(message_of<DataError>([&] { data::text(lines()); }), "t.txt: it is empty");
   put("t.txt", std::string_view("ab\0c", 4));
   expect_within(message_of<DataError>([&] { data::text(lines()); }), "t.txt: byte 2 is 0");
+  put("t.txt", "a\n");
+  put("l.txt", std::string(100'000, 'x'));
+  data::TextOptions labelled = lines();
+  labelled.labels = "l.txt";
+  expect_within(message_of<DataError>([&] { data::text(labelled); }),
+                "l.txt: line 1 has more than 65536 bytes, but a label was expected");
   data::TextOptions wrong = lines();
   wrong.sequence_length = 0;
   expect_within(message_of([&] { data::text(wrong); }), "sequence_length is 0");

@@ -5,9 +5,8 @@
 #include <cstring>
 
 #include "snug/base/error.h"
-#include "snug/base/random.h"
 #include "snug/data/byte_reader.h"
-#include "snug/data/csv_table.h"
+#include "snug/data/file_chain.h"
 #include "snug/data/random_source.h"
 #include "snug/data/stage.h"
 
@@ -321,32 +320,6 @@ class TfRecordSource final : public RandomSource {
   int64_t last_ = -1;
   size_t last_bytes_ = 0;
 };
-
-// A compressed file, inflated once; a plain one as it is.
-Path plain_file(FileSystem& files, const Path& path, const Path& cache) {
-  ByteReader reader(files, path);
-  if (!reader.is_compressed()) return path;
-  if (cache.empty()) {
-    throw DataError("{}: it is compressed; give a cache folder, or unpack it with gunzip",
-                    path.string());
-  }
-  files.create_directories(cache);
-  const Path inflated = cache / fmt::format("{}-{:016x}.tfrecord", path.filename().string(),
-                                            mix_bits(hash_text(identity_of(files, {path}))));
-  if (files.size(inflated)) return inflated;
-  write_atomically(files, inflated, [&](File& to) {
-    std::vector<std::byte> piece(size_t{64} << 10);
-    constexpr int64_t kRoom = int64_t{64} << 20;
-    for (size_t count = reader.read(piece); count > 0; count = reader.read(piece)) {
-      to.append(std::span(piece).first(count));
-      if (files.free_bytes(cache) < kRoom) {
-        throw FileError("{}: {} has no room to inflate it; free some", path.string(),
-                        cache.string());
-      }
-    }
-  });
-  return inflated;
-}
 
 }  // namespace
 

@@ -39,6 +39,9 @@ class WordCounts {
   void add(std::string_view word);
   // The most frequent ones, equal ones by their bytes, backwards, as Keras has it.
   std::vector<std::string> most_frequent(size_t count) const;
+  // How many different words it keeps: all there were, unless some were forgotten.
+  int64_t size() const { return std::ssize(counts_); }
+  bool has_forgotten() const { return forgotten_ > 0; }
 
  private:
   struct Hash {

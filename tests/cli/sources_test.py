@@ -4,6 +4,7 @@ usage: sources_test.py SNUG     SNUG is the program
 """
 
 import gzip
+import json
 import pathlib
 import struct
 import subprocess
@@ -162,6 +163,21 @@ class Hdf5(Case):
         self.write("run.yaml", f"data: {{train: {{hdf5: {HDF5}/latest.h5, x: gzipp, y: labels}}}}\n" + MLP)
         self.assertIn('there is no array "gzipp"', self.fails(2, "fit", "run.yaml"))
 
+    def test_check_names_bad_rows_of_every_array(self):
+        done = self.snug("check", f"{HDF5}/small.h5")
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        for part in ['small.h5: "x": 16 rows of float32[8]', "row 1 is nan", '"texts", unknown[2], holds no numbers',
+                     "16 rows of inputs and 15 of targets"]:
+            self.assertIn(part, done.stdout)
+        found = json.loads(self.snug("check", f"{HDF5}/small.h5", "--json").stdout)
+        self.assertEqual((found["exit"], found["bad_rows"], len(found["arrays"])), (4, 1, 4))
+        self.assertIn("Nothing is wrong", self.passes("check", f"{HDF5}/matlab.h5").stdout)
+        self.write("run.yaml", f"data: {{train: {{hdf5: other.h5, x: gzip, y: labels}}}}\n" + MLP)
+        found = json.loads(self.passes("check", f"{HDF5}/latest.h5", "--against", "run.yaml", "--json").stdout)
+        self.assertEqual(found["arrays"][0]["fields"][1]["classes"], {str(label): 10 for label in range(5)})
+        self.write("cut.h5", (HDF5 / "small.h5").read_bytes()[:3000])
+        self.fails(4, "check", "cut.h5")
+
 
 class Texts(Case):
     MODEL = """\
@@ -193,6 +209,21 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: adam, batch_size: 4, epo
         self.passes("fit", "run.yaml")
         self.write("l.txt", "pos\nneg\n" * 5)
         self.assertIn("the same number of rows", self.fails(2, "fit", "run.yaml"))
+
+    def test_check(self):
+        self.write("t.txt", "good film\nbad film\n" * 6)
+        self.write("l.txt", "pos\nneg\n" * 6)
+        done = self.passes("check", "t.txt", "--text", "--label", "l.txt")
+        for part in ["12 texts, 24 words, 3 different ones", "classes: neg 6, pos 6", "Nothing is wrong"]:
+            self.assertIn(part, done.stdout)
+        self.write("t.txt", b"good film\nbad\0film\n" * 6)
+        done = self.snug("check", "t.txt", "--text")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("line 2: it has bytes that are 0", done.stdout)
+        self.write("reviews/neg/1.txt", "a bad film")
+        self.write("reviews/pos/1.txt", "a good film")
+        found = json.loads(self.passes("check", "reviews", "--json").stdout)
+        self.assertEqual((found["texts"], found["classes"]), (2, {"neg": 1, "pos": 1}))
 
 
 class SeveralFiles(Case):

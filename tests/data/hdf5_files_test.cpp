@@ -85,6 +85,21 @@ TEST(Hdf5Files, OthersThanPlainNumbers) {
   }
 }
 
+TEST(Hdf5Files, ListsItsArrays) {
+  const std::vector<data::Hdf5Array> arrays = data::hdf5_arrays(file_of("small.h5"));
+  ASSERT_EQ(arrays.size(), 5u);
+  EXPECT_EQ(arrays[0].name, "nan");
+  EXPECT_EQ(arrays[0].text, "float32[3]");
+  EXPECT_FALSE(arrays[0].role);
+  expect_within(arrays[2].not_read, "holds no numbers");
+  EXPECT_EQ(arrays[3].role, FieldRole::input);
+  EXPECT_EQ(arrays[4].role, FieldRole::target);
+  const std::vector<data::Hdf5Array> many = data::hdf5_arrays(file_of("latest.h5"));
+  EXPECT_EQ(many.back().name, "many/array_059");
+  EXPECT_FALSE(std::ranges::any_of(many, [](const auto& array) { return array.role.has_value(); }))
+      << "labels are targets only beside inputs";
+}
+
 // MATLAB puts a block of its own before the file.
 TEST(Hdf5Files, ABlockOfTheUsersBefore) {
   for (const char* name : {"gzip", "float64"}) {
