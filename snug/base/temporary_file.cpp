@@ -29,6 +29,21 @@ bool is_abandoned(FileSystem& files, const Path& path) {
   return file->descriptor() != -1 && ::flock(file->descriptor(), LOCK_EX | LOCK_NB) == 0;
 }
 
+// Those of one file of the folder, or of all.
+void remove_abandoned(FileSystem& files, const Path& folder,
+                      const std::optional<std::string>& file) {
+  if (&files != &real_files()) return;
+  try {
+    for (const std::string& name : files.list(folder)) {
+      const std::optional<std::string_view> target = target_of_temporary(name);
+      if (!target || (file && *target != *file)) continue;
+      if (is_abandoned(files, folder / name)) files.remove(folder / name);
+    }
+  } catch (const FileError&) {
+    // It is in nobody's way.
+  }
+}
+
 }  // namespace
 
 TemporaryFile::TemporaryFile(FileSystem& files, const Path& path) {
@@ -54,16 +69,11 @@ bool TemporaryFile::lock() {
 }
 
 void remove_abandoned(FileSystem& files, const Path& path) {
-  if (&files != &real_files()) return;
-  try {
-    for (const std::string& name : files.list(path.parent_path())) {
-      if (target_of_temporary(name) != path.filename().string()) continue;
-      const Path old = path.parent_path() / name;
-      if (is_abandoned(files, old)) files.remove(old);
-    }
-  } catch (const FileError&) {
-    // It is in nobody's way.
-  }
+  remove_abandoned(files, path.parent_path(), path.filename().string());
+}
+
+void remove_all_abandoned(FileSystem& files, const Path& folder) {
+  remove_abandoned(files, folder, std::nullopt);
 }
 
 std::optional<std::string_view> target_of_temporary(std::string_view name) {

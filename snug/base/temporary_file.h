@@ -32,6 +32,8 @@ class TemporaryFile {
 // Removes the temporary files of `path` that no living process holds: a killed one left them. Only
 // on a real disk; what cannot be removed stays.
 void remove_abandoned(FileSystem& files, const Path& path);
+// The same for all files of a folder; nothing where there is no such folder.
+void remove_all_abandoned(FileSystem& files, const Path& folder);
 
 // The name of the file that the temporary one called `name` is to replace; nullopt where `name` is
 // not of that form.

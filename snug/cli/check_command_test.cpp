@@ -68,7 +68,8 @@ TEST_F(CheckCommand, Arrays) {
 
 TEST_F(CheckCommand, RecordsNeedARun) {
   write_text(real_files(), folder_ / "t.tfrecord", "no record");
-  expect_within(testing::message_of([&] { check("t.tfrecord"); }), "Give --against run.yaml");
+  const Arguments arguments{.command = "check", .run_file = (folder_ / "t.tfrecord").string()};
+  expect_within(testing::message_of([&] { check_command(arguments); }), "Give --against run.yaml");
 }
 
 }  // namespace

@@ -52,11 +52,23 @@ std::string counts_text(const std::map<std::string, int64_t>& counts) {
   constexpr size_t kMost = 20;
   std::string text;
   size_t listed = 0;
-  for (const auto& [name, count] : counts) {
+  std::vector<std::pair<std::string, int64_t>> sorted(counts.begin(), counts.end());
+  const auto is_number = [](const auto& item) {
+    return item.first.find_first_not_of("0123456789") == std::string::npos;
+  };
+  if (std::ranges::all_of(sorted, is_number))
+    std::ranges::stable_sort(sorted, {}, [](const auto& item) { return item.first.size(); });
+  for (const auto& [name, count] : sorted) {
     if (listed++ == kMost) return text + ", ...";
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
   }
   return text;
+}
+
+// "float32[28, 28]", "int64".
+std::string type_text(const Field& field) {
+  const std::string name(name_of(field.stored));
+  return field.row.rank() == 0 ? name : name + field.row.text();
 }
 
 void print_lines(std::string_view title, const std::vector<std::string>& lines) {
@@ -71,7 +83,8 @@ void print_bad_rows(int64_t count, const std::vector<BadRow>& listed, const std:
     const std::string place = row.file == name && !row.position.empty() ? row.position
                               : row.position.empty()                    ? row.file
                                                      : row.file + ": " + row.position;
-    fmt::print("  {}: {}\n", place, row.problem);
+    const bool goes_on = row.problem.starts_with("is ") || row.problem.starts_with("has ");
+    fmt::print("  {}{} {}\n", place, goes_on ? "" : ":", row.problem);
   }
   if (count > std::ssize(listed)) fmt::print("  ... and {} more\n", count - std::ssize(listed));
 }
@@ -81,13 +94,12 @@ void print_report(const NamedReport& named) {
   fmt::print("{}: {} rows", named.name, report.rows);
   if (report.fields.size() == 1) {
     const Field& field = report.fields[0].field;
-    fmt::print(" of {}{}", name_of(field.stored), field.row.text());
+    fmt::print(" of {}", type_text(field));
   }
   fmt::print("\n");
   for (const FieldReport& field : report.fields) {
     if (report.fields.size() > 1) {
-      fmt::print("  {}, {}{}: ", field.field.name, name_of(field.field.stored),
-                 field.field.row.text());
+      fmt::print("  {}, {}: ", field.field.name, type_text(field.field));
     } else {
       fmt::print("  ");
     }

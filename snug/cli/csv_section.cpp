@@ -201,7 +201,7 @@ BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Pat
     if (!(options.most >= 0 && options.most <= 1)) most->refuse("a share, from 0 to 1");
   }
   if (options.policy == BadRowPolicy::quarantine) {
-    options.rejected = cache / fmt::format("{}-{}.rejected.csv", run.name, ::getpid());
+    options.rejected = cache / rejected_name(run.name);
     real_files().create_directories(cache);
     real_files().remove(options.rejected);
   }

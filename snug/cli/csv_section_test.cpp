@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+
+#include "snug/base/temporary_file.h"
 #include "snug/cli/run_file.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/memory_files.h"
@@ -99,6 +103,27 @@ TEST_F(CsvSection, MistakesHaveAPlace) {
   expect_within(refusal("train: 'u*.csv', label: y"), "no file matches");
   expect_within(refusal("train: absent.csv, label: y"), "absent.csv");
   expect_within(refusal("train: {x: x.npy, y: y.npy}, label: y"), "label is for CSV files");
+}
+
+// What killed processes have left is removed; what a living one writes stays.
+TEST_F(CsvSection, TheCacheIsCleaned) {
+  const Path cache = folder_ / "cache";
+  real_files().create_directories(cache);
+  const std::vector<Path> left = {cache / "old.csv-0123456789abcdef.rows.00112233445566aa.tmp",
+                                  cache / "run-999999999.rejected.csv"};
+  const std::vector<Path> kept = {cache / "other.rows", cache / rejected_name("another"),
+                                  cache / "mine.tmp", cache / "x-y.rejected.csv",
+                                  cache / "young-999999999.rejected.csv"};
+  for (const Path& path : left) write_text(real_files(), path, "x");
+  for (const Path& path : kept) write_text(real_files(), path, "x");
+  std::filesystem::last_write_time(
+      left[1], std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  TemporaryFile held(real_files(), cache / "held.rows");
+  clean_cache(cache);
+  for (const Path& path : left) EXPECT_FALSE(real_files().size(path)) << path;
+  for (const Path& path : kept) EXPECT_TRUE(real_files().size(path)) << path;
+  EXPECT_TRUE(real_files().size(held.path()));
+  clean_cache(folder_ / "nowhere");
 }
 
 }  // namespace

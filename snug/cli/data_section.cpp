@@ -113,6 +113,7 @@ void refuse_csv_settings(const YamlValue& data) {
 RunData open_data(const RunFile& run, const DataRequest& request) {
   const Path& cache = request.cache;
   const bool inputs_only = request.inputs_only;
+  clean_cache(cache);
   const YamlValue* data = run.section("data");
   if (data == nullptr) {
     throw PlacedError(run.file, fmt::format("there is no data; give data: {{train: {}}}", kForms));

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kNpzKeys = {"npz", "x", "y", "sample_weight"};
 constexpr std::array<std::string_view, 5> kHdf5Keys = {"hdf5", "file", "x", "y", "sample_weight"};
 constexpr std::array<std::string_view, 4> kRecordKeys = {"tfrecord", "x", "y", "sample_weight"};
-constexpr std::array<std::string_view, 3> kFeatureKeys = {"key", "shape", "type"};
+constexpr std::array<std::string_view, 4> kFeatureKeys = {"key", "shape", "type", "longest"};
 constexpr std::string_view kFeatureForms = "a feature: {key: pixels, shape: [28, 28], type: uint8}";
 
 SourcePtr open_npz(const RunFile& run, const YamlValue& files, const Path& cache) {
@@ -87,6 +87,13 @@ FeatureSpec read_feature_spec(const YamlValue& value) {
   FeatureSpec feature{.key = key->as_text(), .row = {}};
   if (const YamlValue* shape = value.find("shape")) feature.row = Shape(shape->as_ints());
   if (const YamlValue* type = value.find("type")) feature.stored = read_type(*type);
+  if (const YamlValue* longest = value.find("longest")) {
+    if (longest->as_int() < 1) longest->refuse("the most steps that a record has, 1 or more");
+    Shape row{longest->as_int()};
+    for (const Extent extent : feature.row.extents()) row.push_back(extent);
+    feature.row = row;
+    feature.padded = true;
+  }
   return feature;
 }
 

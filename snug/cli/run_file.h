@@ -48,6 +48,9 @@ struct DataRequest {
   std::string fitted;        // Of a trained model: tables and texts are read as it has learned.
 };
 RunData open_data(const RunFile& run, const DataRequest& request);
+// Removes what processes that were killed have left in the folder: files that were not finished,
+// and bad rows that were not moved to a run's directory.
+void clean_cache(const Path& cache);
 // The same for CSV files, whose settings stand in the section.
 bool is_csv(const YamlValue& files);
 RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request);
@@ -65,6 +68,8 @@ bool is_folder(const YamlValue& files);
 SourcePtr open_folder(const RunFile& run, const YamlValue& files, bool inputs_only);
 // The source, its inputs as sequences of rows where the section has `timeseries`.
 SourcePtr as_timeseries(const YamlValue& data, SourcePtr source);
+// What the file of a run's bad rows is called in the cache, by this process.
+std::string rejected_name(const std::string& run);
 // on_bad_row and bad_rows_at_most.
 BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Path& cache);
 // The choices of columns in the run file's own words, for the resolved file.

@@ -1,9 +1,11 @@
 #include "snug/data/batch_reader.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "snug/base/threads.h"
+#include "snug/data/slot_rows.h"
 
 namespace snug {
 namespace {
@@ -26,9 +28,11 @@ BatchReader::BatchReader(const Dataset& dataset, uint64_t pass, int threads)
       batch_size_(dataset.batch_size()),
       drop_remainder_(dataset.drop_remainder()),
       verbs_(dataset.batches_.value_or(Dataset::BatchVerbs{.repeat = 1})),
-      pass_(pass) {
+      pass_(pass),
+      buckets_(dataset.buckets_) {
+  if (dataset.padding_) lengths_.emplace(source_->fields(), *dataset.padding_);
   make_slots();
-  if (source_->access() == Access::random && source_->batches_ahead() != 0) {
+  if (!buckets_ && source_->access() == Access::random && source_->batches_ahead() != 0) {
     read_ahead(threads > 0 ? threads : hardware_threads());
   }
   begin_pass();
@@ -62,7 +66,16 @@ void BatchReader::begin_pass() {
       *source_->rows());
 }
 
+int64_t BatchReader::next_of_buckets(std::span<const Tensor> slots) {
+  if (position_ == buckets_->batches()) return 0;
+  bucket_ = buckets_->batch(pass_of(pass_, repetition_), position_++, numbers_);
+  const int64_t rows = std::ssize(numbers_);
+  source_->read_rows(numbers_, SlotRows(slots).at(0, rows));
+  return rows;
+}
+
 int64_t BatchReader::next_rows(std::span<const Tensor> slots) {
+  if (buckets_) return next_of_buckets(slots);
   if (!ahead_) return source_->next(batch_size_, slots);
   const int64_t rows = std::min(batch_size_, *source_->rows() - position_);
   if (rows == 0) return 0;
@@ -96,7 +109,7 @@ int64_t BatchReader::read(std::span<const Tensor> slots) {
   for (int tries = 0; tries < 2; ++tries) {
     if (verbs_.repeat && repetition_ >= *verbs_.repeat) return 0;
     const int64_t rows = next_rows(slots);
-    if (rows == batch_size_ || (rows > 0 && !drop_remainder_)) return rows;
+    if (rows == batch_size_ || (rows > 0 && (buckets_ || !drop_remainder_))) return rows;
     ++repetition_;
     if (verbs_.repeat && repetition_ >= *verbs_.repeat) return 0;
     begin_pass();
@@ -109,14 +122,36 @@ const Batch* BatchReader::next() {
   const int64_t rows = read(slots_);
   if (rows == 0) return nullptr;
   ++given_;
-  if (rows != batch_.rows) show(rows);
+  const int64_t steps = lengths_ ? cut(rows) : 0;
+  if (rows != batch_.rows || steps != shown_steps_) show(rows, steps);
   return &batch_;
 }
 
-void BatchReader::show(int64_t rows) {
-  batch_ = {.rows = rows};
+int64_t BatchReader::cut(int64_t rows) {
+  int64_t steps = 1;
+  SlotRows each(slots_);
+  for (int64_t row = 0; row < rows && !buckets_; ++row)
+    steps = std::max(steps, lengths_->of(each.at(row, 1)));
+  if (buckets_) steps = buckets_->length(bucket_);
   for (size_t i = 0; i < slots_.size(); ++i) {
-    const Tensor tensor = rows_of(slots_[i], 0, rows);
+    if (!lengths_->has_steps(i)) continue;
+    const size_t whole = slots_[i].bytes() / static_cast<size_t>(batch_size_);
+    const size_t kept =
+        whole / static_cast<size_t>(lengths_->longest()) * static_cast<size_t>(steps);
+    auto* data = static_cast<std::byte*>(slots_[i].data);
+    for (size_t row = 1; row < static_cast<size_t>(rows) && kept < whole; ++row)
+      std::memmove(data + row * kept, data + row * whole, kept);
+  }
+  return steps;
+}
+
+void BatchReader::show(int64_t rows, int64_t steps) {
+  batch_ = {.rows = rows};
+  shown_steps_ = steps;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Tensor tensor = rows_of(slots_[i], 0, rows);
+    if (lengths_ && lengths_->has_steps(i))
+      tensor.type.shape = shape_of_steps(rows, steps, source_->fields()[i].row);
     const FieldRole role = source_->fields()[i].role;
     if (role == FieldRole::input) batch_.x.push_back(tensor);
     if (role == FieldRole::target) batch_.y.push_back(tensor);

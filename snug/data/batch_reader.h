@@ -1,6 +1,7 @@
 // Reads a Dataset batch by batch into a buffer of its own.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "snug/data/dataset.h"
@@ -31,7 +32,11 @@ class BatchReader {
   // Reads into `slots` what belongs to one batch and says how many rows; begins the next
   // repetition where one ends. 0 at the end.
   int64_t read(std::span<const Tensor> slots);
-  void show(int64_t rows);
+  // The rows of the next bucket's batch.
+  int64_t next_of_buckets(std::span<const Tensor> slots);
+  // Leaves out what all rows of the slots have for padding, in place; says how many steps are left.
+  int64_t cut(int64_t rows);
+  void show(int64_t rows, int64_t steps);
 
   SourcePtr source_;
   std::unique_ptr<ReadAhead> ahead_;  // Null: the rows are read when they are asked for.
@@ -45,6 +50,10 @@ class BatchReader {
   int64_t given_ = 0;
   std::vector<Line> buffer_;
   std::vector<Tensor> slots_;  // In the order of the source's fields.
+  std::shared_ptr<const Buckets> buckets_;
+  size_t bucket_ = 0;                   // Of the last batch.
+  std::optional<StepLengths> lengths_;  // Where batches are cut to their longest rows.
+  int64_t shown_steps_ = 0;
   Batch batch_;
 };
 

@@ -96,6 +96,9 @@ class BlockShuffledSource final : public RandomSource {
     std::ranges::fill(slots_, -1);
     RandomSource::begin_pass(pass);
   }
+  bool reorders() const override {
+    return options_.reshuffle_each_iteration || source_->reorders();
+  }
   std::string place(int field, int64_t row) override {
     return source_->place(field, order_->place(row).row);
   }

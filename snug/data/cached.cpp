@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "snug/base/error.h"
+#include "snug/data/ordered.h"
 #include "snug/data/random_source.h"
 #include "snug/data/stage.h"
 
@@ -165,6 +166,7 @@ class CachedSource final : public RandomSource {
 SourcePtr cached(SourcePtr source, int64_t most_bytes) {
   SNUG_CHECK(source->access() == Access::random);
   if (most_bytes < 0) throw Error("cache: {} bytes; the number must not be negative", most_bytes);
+  source = pinned(std::move(source));
   const auto cost = static_cast<int64_t>(CachedSource::row_cost(source->fields()));
   const int64_t count = std::min(*source->rows(), most_bytes / cost);
   auto kept = std::make_shared<Kept>(source->fields().size(), count);

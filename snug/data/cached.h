@@ -8,7 +8,8 @@ namespace snug::data {
 
 // Keeps rows of a source with random access in at most so many bytes, the first ones of it, as the
 // step wants them (bytes of images stay bytes); the others are read each time. They are kept when
-// they are first read, so nothing is read twice. One thread; a twin shares what is kept.
+// they are first read, so nothing is read twice; as in tf.data, an order that would change from
+// pass to pass stays that of the first. One thread; a twin shares what is kept.
 SourcePtr cached(SourcePtr source, int64_t most_bytes);
 
 // All rows of any source in one binary file of ours, written now if it is not there: what makes

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "snug/base/error.h"
+#include "snug/data/ordered.h"
 #include "snug/data/renumbered.h"
 
 namespace snug::data {
@@ -161,6 +162,7 @@ CheckedData checked(SourcePtr source, const CheckOptions& options) {
         "on_bad_row: rows that come in sequence cannot be checked before the run; let their maker "
         "leave out the bad ones");
   }
+  source = pinned(std::move(source));
   std::vector<int64_t> bad;
   BadRows policy(options.files != nullptr ? *options.files : real_files(), options.bad_rows);
   const std::string name = source->fields()[0].name;

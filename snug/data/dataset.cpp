@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "snug/base/error.h"
+#include "snug/base/log.h"
 #include "snug/data/batch_reader.h"
 #include "snug/data/cached.h"
 #include "snug/data/joined.h"
 #include "snug/data/ordered.h"
+#include "snug/data/sequence_ahead.h"
 
 namespace snug {
 
@@ -28,7 +30,9 @@ DType batch_dtype(const Field& field) {
 }
 
 Dataset::Dataset(SourcePtr source)
-    : source_(std::move(source)), passes_(std::make_shared<uint64_t>(0)) {
+    : source_(std::move(source)),
+      passes_(std::make_shared<uint64_t>(0)),
+      source_use_(std::make_shared<std::mutex>()) {
   if (source_->access() == Access::random) order_.emplace(*source_->rows());
 }
 
@@ -57,6 +61,12 @@ Dataset Dataset::from_generator(NextRows next, GeneratorSpec spec) {
   return Dataset(data::generator(std::move(next), std::move(spec)));
 }
 
+Dataset Dataset::from_ragged(const data::RaggedOptions& x) { return Dataset(data::ragged(x)); }
+
+Dataset Dataset::from_ragged(const data::RaggedOptions& x, const Array& y) {
+  return Dataset(data::zipped(data::ragged(x), data::arrays({.x = {}, .y = {y}})));
+}
+
 Dataset Dataset::batch(int64_t size, bool drop_remainder) const {
   if (size < 1) throw Error("Dataset: batch({}): a batch needs at least one row", size);
   if (batch_size_) {
@@ -65,6 +75,37 @@ Dataset Dataset::batch(int64_t size, bool drop_remainder) const {
   Dataset result = *this;
   result.batch_size_ = size;
   result.drop_remainder_ = drop_remainder;
+  return result;
+}
+
+Dataset Dataset::padded_batch(int64_t size, bool drop_remainder,
+                              const PaddingOptions& padding) const {
+  const StepLengths check(source_->fields(), padding);
+  Dataset result = batch(size, drop_remainder);
+  result.padding_ = padding;
+  return result;
+}
+
+Dataset Dataset::bucket_by_sequence_length(const BucketOptions& options) const {
+  BucketOptions own = options;
+  SourcePtr rows = rows_for("bucket_by_sequence_length");
+  if (order_ && order_->shuffle_alone(0)) {
+    rows = source_;
+    own.shuffle = true;
+    own.seed = order_->seed();
+  }
+  Dataset result(data::pinned(std::move(rows)));
+  result.buckets_ = std::make_shared<const Buckets>(result.source_, own);
+  result.padding_ = own.padding;
+  result.batch_size_ = 1;
+  for (size_t i = 0; i < result.buckets_->count(); ++i)
+    result.batch_size_ = std::max(*result.batch_size_, result.buckets_->batch_size(i));
+  return result;
+}
+
+Dataset Dataset::counting_batches() const {
+  Dataset result = *this;
+  if (buckets_ && !batches_) result.batches_ = BatchVerbs{.repeat = 1};
   return result;
 }
 
@@ -92,6 +133,17 @@ SourcePtr Dataset::rows_for(std::string_view verb) const {
                 verb, source->fields()[0].name, verb);
   }
   return source;
+}
+
+// What remembers rows by their numbers comes before a shuffle that was called first: the rows that
+// stay are shuffled as well, and anew in each pass.
+Dataset Dataset::before_shuffle(std::string_view verb,
+                                const std::function<SourcePtr(SourcePtr)>& change) const {
+  SourcePtr rows = rows_for(verb);
+  if (!order_ || !order_->shuffle_alone(0)) return Dataset(change(std::move(rows)));
+  Dataset result(change(source_));
+  result.order_ = order_->shuffle_alone(*result.source_->rows());
+  return result;
 }
 
 Dataset Dataset::shard(int64_t count, int64_t index) const {
@@ -140,7 +192,7 @@ Dataset Dataset::timeseries(const TimeseriesOptions& options) const {
 }
 
 Dataset Dataset::cache(int64_t most_bytes) const {
-  return Dataset(data::cached(rows_for("cache"), most_bytes));
+  return before_shuffle("cache", [&](SourcePtr rows) { return data::cached(rows, most_bytes); });
 }
 
 Dataset Dataset::cache(const Path& file, std::string_view key) const {
@@ -160,7 +212,7 @@ Dataset Dataset::map(MapRows function, MapSpec spec) const {
 }
 
 Dataset Dataset::filter(const KeepRow& keep) const {
-  return Dataset(data::filtered(rows_for("filter"), keep));
+  return before_shuffle("filter", [&](SourcePtr rows) { return data::filtered(rows, keep); });
 }
 
 Dataset Dataset::range(int64_t count) {
@@ -177,9 +229,9 @@ int64_t Dataset::in_rows(int64_t count) const {
 Dataset Dataset::take(int64_t count) const {
   if (count == -1) return *this;
   if (count < 0) throw Error("Dataset: take({}): the number must not be negative", count);
-  Dataset result = *this;
-  if (batches_) {
-    result.batches_->take = std::min(count, batches_->take.value_or(count));
+  Dataset result = counting_batches();
+  if (result.batches_) {
+    result.batches_->take = std::min(count, result.batches_->take.value_or(count));
   } else if (order_) {
     result.order_ = order_->take(in_rows(count));
   } else {
@@ -190,10 +242,11 @@ Dataset Dataset::take(int64_t count) const {
 
 Dataset Dataset::skip(int64_t count) const {
   if (count < 0) throw Error("Dataset: skip({}): the number must not be negative", count);
-  Dataset result = *this;
-  if (batches_) {
-    result.batches_->skip += count;
-    if (batches_->take) result.batches_->take = std::max<int64_t>(0, *batches_->take - count);
+  Dataset result = counting_batches();
+  if (result.batches_) {
+    BatchVerbs& verbs = *result.batches_;
+    verbs.skip += count;
+    if (verbs.take) verbs.take = std::max<int64_t>(0, *verbs.take - count);
   } else if (order_) {
     result.order_ = order_->skip(in_rows(count));
   } else {
@@ -240,14 +293,22 @@ Dataset Dataset::repeat_batches(std::optional<int64_t> count) const {
 
 SourcePtr Dataset::rows() const {
   SourcePtr rows = order_ ? data::ordered(source_, *order_) : source_;
-  if (!ahead_ || *ahead_ == Source::kAsManyAsHelp || rows->access() != Access::random) return rows;
+  if (!ahead_) return rows;
+  if (rows->access() == Access::replay && *ahead_ != 0) {
+    const int64_t batches = *ahead_ == Source::kAsManyAsHelp ? 1 : *ahead_;
+    return data::made_ahead(std::move(rows),
+                            {.batches = batches, .batch_rows = batch_size(), .use = source_use_});
+  }
+  if (*ahead_ == Source::kAsManyAsHelp || rows->access() != Access::random) return rows;
   return data::prefetched(std::move(rows), *ahead_);
 }
 
 std::optional<int64_t> Dataset::cardinality() const {
   const std::optional<int64_t> count = rows()->rows();
   std::optional<int64_t> batches;
-  if (count) {
+  if (buckets_) {
+    batches = buckets_->batches();
+  } else if (count) {
     batches = drop_remainder_ ? *count / batch_size() : (*count + batch_size() - 1) / batch_size();
   }
   if (!batches_ || batches == 0) return batches;
@@ -259,18 +320,42 @@ std::optional<int64_t> Dataset::cardinality() const {
   return batches && batches_->take ? std::min(*batches, *batches_->take) : batches;
 }
 
-BatchSpec Dataset::spec() const {
-  BatchSpec spec{.batch_size = batch_size()};
-  for (const Field& field : source_->fields()) {
+BatchSpec Dataset::spec() const { return spec_of(batch_size(), std::nullopt); }
+
+BatchSpec Dataset::spec_of(int64_t batch_size, std::optional<int64_t> steps) const {
+  BatchSpec spec{.batch_size = batch_size};
+  std::optional<StepLengths> lengths;
+  if (steps) lengths.emplace(source_->fields(), *padding_);
+  for (size_t i = 0; i < source_->fields().size(); ++i) {
+    const Field& field = source_->fields()[i];
     Shape shape{kRows};
     for (const Extent extent : field.row.extents()) shape.push_back(extent);
+    if (lengths && lengths->has_steps(i)) shape = shape_of_steps(kRows, *steps, field.row);
     if (field.role == FieldRole::input) spec.inputs.push_back({batch_dtype(field), shape});
     if (field.role == FieldRole::target) spec.targets.push_back({batch_dtype(field), shape});
   }
   return spec;
 }
 
+std::vector<BatchSpec> Dataset::specs() const {
+  if (!buckets_) return {spec()};
+  std::vector<BatchSpec> specs;
+  for (size_t i = 0; i < buckets_->count(); ++i)
+    specs.push_back(spec_of(buckets_->batch_size(i), buckets_->length(i)));
+  return specs;
+}
+
 SourcePtr Dataset::source() const {
+  if (buckets_) {
+    if (batches_)
+      throw Error("Dataset: take, skip and repeat of buckets are for loops of one's own");
+    log_message(
+        LogLevel::warning,
+        "buckets are left aside: fit computes every row with all of its {} steps; a loop of "
+        "one's own traces a step for each of Dataset::specs()",
+        StepLengths(source_->fields(), *padding_).longest());
+    return rows();
+  }
   if (!batches_ && drop_remainder_) return whole_batches();
   if (!batches_) return rows();
   const std::optional<int64_t> count = rows()->rows();

@@ -3,17 +3,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "snug/base/file.h"
 #include "snug/data/arrays.h"
 #include "snug/data/block_shuffle.h"
+#include "snug/data/buckets.h"
 #include "snug/data/generator.h"
 #include "snug/data/interleaved.h"
 #include "snug/data/mapped.h"
+#include "snug/data/ragged.h"
 #include "snug/data/row_order.h"
 #include "snug/data/source.h"
 #include "snug/data/window_shuffle.h"
@@ -50,10 +54,23 @@ class Dataset {
   // Each array whole, as one row.
   static Dataset from_tensors(const data::ArraysOptions& arrays);
   static Dataset from_generator(NextRows next, GeneratorSpec spec);
+  // Rows of different lengths: see RaggedOptions. All is borrowed.
+  static Dataset from_ragged(const data::RaggedOptions& x);
+  static Dataset from_ragged(const data::RaggedOptions& x, const Array& y);
   explicit Dataset(SourcePtr source);
 
   // Without it, batches have one row. Throws Error for a second batch().
   Dataset batch(int64_t size, bool drop_remainder = false) const;
+  // The same, but a batch has only as many steps as the longest of its rows, and one at least: what
+  // all of them have for padding is left out. The rows come as long as the longest that was
+  // declared, their padding at the end: see PaddingOptions. fit takes them so, whole.
+  Dataset padded_batch(int64_t size, bool drop_remainder = false,
+                       const PaddingOptions& padding = {}) const;
+  // tf.data's bucket_by_sequence_length: batches of rows that are about as long, with the steps of
+  // their bucket: see BucketOptions. Reads all rows once, now. Needs random access; a shuffle()
+  // just before it is done here, by its seed. fit knows one length, the longest, and takes rows
+  // whole.
+  Dataset bucket_by_sequence_length(const BucketOptions& options) const;
   // A perfect shuffle of all rows at any size, which needs no buffer: a number that tf.data takes
   // for the size of its buffer is a seed here. Throws Error after batch(), and for a source that
   // gives its rows in sequence.
@@ -121,8 +138,9 @@ class Dataset {
   // for a source that cannot start again.
   Dataset repeat(std::optional<int64_t> count = std::nullopt) const;
   // How many batches are read while a step runs, on a thread of their own, in slots that the plan
-  // counts; -1: as many as help, which is what files get anyway. Rows that come in sequence are not
-  // read ahead: their function is called by the thread that trains.
+  // counts; -1: as many as help, which is what files get anyway. The function of a generator that
+  // can start again is then called by that thread (-1: one batch ahead); without prefetch, and
+  // where it cannot start again, by the thread that trains.
   Dataset prefetch(int64_t batches = Source::kAsManyAsHelp) const;
   // The rows of the batches again.
   Dataset unbatch() const { return Dataset(source()); }
@@ -130,6 +148,8 @@ class Dataset {
   // How many batches one pass has; nullopt when that is not known, or without end.
   std::optional<int64_t> cardinality() const;
   BatchSpec spec() const;
+  // The same for each bucket, in their order: a step is traced for each. Without buckets one.
+  std::vector<BatchSpec> specs() const;
 
   // For fit: the rows with all verbs applied but the batches, which come next. Throws Error for a
   // repeat() after batch() that leaves short batches in the middle.
@@ -157,8 +177,13 @@ class Dataset {
   SourcePtr rows() const;
   // rows(), for a verb that needs random access and comes before batch().
   SourcePtr rows_for(std::string_view verb) const;
+  Dataset before_shuffle(std::string_view verb,
+                         const std::function<SourcePtr(SourcePtr)>& change) const;
   SourcePtr whole_batches() const;
   int64_t in_rows(int64_t count) const;
+  BatchSpec spec_of(int64_t batch_size, std::optional<int64_t> steps) const;
+  // With verbs that count batches: after buckets all do.
+  Dataset counting_batches() const;
   Dataset repeat_batches(std::optional<int64_t> count) const;
 
   SourcePtr source_;
@@ -166,8 +191,11 @@ class Dataset {
   std::optional<int64_t> batch_size_;
   bool drop_remainder_ = false;
   std::optional<BatchVerbs> batches_;
-  std::optional<int64_t> ahead_;  // Of prefetch().
+  std::optional<int64_t> ahead_;           // Of prefetch().
+  std::optional<PaddingOptions> padding_;  // Batches are cut to their lengths.
+  std::shared_ptr<const Buckets> buckets_;
   std::shared_ptr<uint64_t> passes_;
+  std::shared_ptr<std::mutex> source_use_;  // For threads that make rows ahead.
 };
 
 class Dataset::Iterator {

@@ -93,6 +93,10 @@ class InterleavedSource final : public RandomSource {
     }
     return std::make_shared<InterleavedSource>(std::move(twins), order_);
   }
+  bool reorders() const override {
+    return std::ranges::any_of(sources_,
+                               [](const SourcePtr& source) { return source->reorders(); });
+  }
   void begin_pass(uint64_t pass) override {
     for (const SourcePtr& source : sources_) source->begin_pass(pass);
     RandomSource::begin_pass(pass);

@@ -46,6 +46,7 @@ class ConcatenatedSource final : public RandomSource {
   size_t buffer_bytes() const override { return first_->buffer_bytes() + second_->buffer_bytes(); }
   int64_t batches_ahead() const override { return ahead_of(*first_, *second_); }
   SourcePtr twin() override { return twin_of<ConcatenatedSource>(*first_, *second_); }
+  bool reorders() const override { return first_->reorders() || second_->reorders(); }
   void begin_pass(uint64_t pass) override {
     first_->begin_pass(pass);
     second_->begin_pass(pass);
@@ -111,6 +112,7 @@ class ZippedSource final : public RandomSource {
   }
   int64_t batches_ahead() const override { return ahead_of(*sources_[0], *sources_[1]); }
   SourcePtr twin() override { return twin_of<ZippedSource>(*sources_[0], *sources_[1]); }
+  bool reorders() const override { return sources_[0]->reorders() || sources_[1]->reorders(); }
   void begin_pass(uint64_t pass) override {
     for (const SourcePtr& source : sources_) source->begin_pass(pass);
     RandomSource::begin_pass(pass);

@@ -5,6 +5,7 @@
 
 #include "snug/base/error.h"
 #include "snug/data/dataset.h"
+#include "snug/data/ordered.h"
 #include "snug/data/random_source.h"
 #include "snug/data/row_subset.h"
 #include "snug/data/stage.h"
@@ -87,6 +88,7 @@ class MappedSource final : public RandomSource {
     SourcePtr twin = spec_.num_parallel_calls != 1 ? source_->twin() : nullptr;
     return twin ? std::make_shared<MappedSource>(std::move(twin), function_, spec_) : nullptr;
   }
+  bool reorders() const override { return source_->reorders(); }
   void begin_pass(uint64_t pass) override {
     source_->begin_pass(pass);
     made_first_ = -1;
@@ -159,6 +161,7 @@ SourcePtr mapped(SourcePtr source, MapRows function, MapSpec spec) {
 }
 
 SourcePtr filtered(SourcePtr source, const KeepRow& keep) {
+  source = pinned(std::move(source));
   const int64_t rows = *source->rows();
   RowSubset kept(rows);
   {

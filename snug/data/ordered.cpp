@@ -19,6 +19,7 @@ class OrderedSource final : public RenumberedSource {
     return is_endless() ? std::nullopt : std::optional(order_.size());
   }
   Access access() const override { return is_endless() ? Access::replay : Access::random; }
+  bool reorders() const override { return order_.changes_with_pass() || source_->reorders(); }
   SourcePtr twin() override {
     SourcePtr twin = is_endless() ? nullptr : source_->twin();
     return twin ? std::make_shared<OrderedSource>(std::move(twin), order_) : nullptr;
@@ -44,6 +45,26 @@ class OrderedSource final : public RenumberedSource {
 
   RowOrder order_;
   uint64_t pass_ = 0;
+};
+
+class PinnedSource final : public RenumberedSource {
+ public:
+  explicit PinnedSource(SourcePtr source) : RenumberedSource(std::move(source)) {
+    RenumberedSource::begin_pass(0);
+  }
+
+  bool reorders() const override { return false; }
+  SourcePtr twin() override {
+    SourcePtr twin = source_->twin();
+    return twin ? std::make_shared<PinnedSource>(std::move(twin)) : nullptr;
+  }
+  void begin_pass(uint64_t /*pass*/) override { RenumberedSource::begin_pass(0); }
+
+ protected:
+  int64_t size() const override { return *source_->rows(); }
+  void renumber(std::span<const int64_t> rows, std::span<int64_t> numbers) const override {
+    std::ranges::copy(rows, numbers.begin());
+  }
 };
 
 class PrefetchedSource final : public RenumberedSource {
@@ -154,6 +175,10 @@ class StretchedSource final : public Source {
 
 SourcePtr ordered(SourcePtr source, const RowOrder& order) {
   return std::make_shared<OrderedSource>(std::move(source), order);
+}
+
+SourcePtr pinned(SourcePtr source) {
+  return source->reorders() ? std::make_shared<PinnedSource>(std::move(source)) : source;
 }
 
 SourcePtr prefetched(SourcePtr source, int64_t batches) {

@@ -13,6 +13,10 @@ namespace snug::data {
 // sequence only: Access::replay, rows not known.
 SourcePtr ordered(SourcePtr source, const RowOrder& order);
 
+// The rows in the order of pass 0 in every pass, for what remembers rows by their numbers. A source
+// whose order does not change is given back as it is.
+SourcePtr pinned(SourcePtr source);
+
 // The same rows, of which so many batches are to be read ahead; none with 0.
 SourcePtr prefetched(SourcePtr source, int64_t batches);
 

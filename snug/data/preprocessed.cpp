@@ -99,6 +99,7 @@ class PreprocessedSource final : public RandomSource {
     return std::make_shared<PreprocessedSource>(std::move(source), options);
   }
   int64_t batches_ahead() const override { return source_->batches_ahead(); }
+  bool reorders() const override { return source_->reorders(); }
   void begin_pass(uint64_t pass) override {
     pass_ = pass;
     source_->begin_pass(pass);

@@ -1,8 +1,5 @@
 #include "snug/data/read_ahead.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,14 +8,13 @@
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
+#include "snug/data/low_priority.h"
 #include "snug/data/slot_rows.h"
 
 namespace snug {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{256} << 10;
-// The stack of the thread, and what malloc keeps for it.
-constexpr size_t kThreadBytes = size_t{256} << 10;
 
 constexpr int kMostLanes = 16;
 constexpr int64_t kLaneBytes = int64_t{256} << 10;  // At least so many for each thread.
@@ -47,9 +43,6 @@ int64_t rows_of_piece(const ReadAheadOptions& options) {
   const size_t row = piece_bytes(options, 64) / 64 + sizeof(int64_t);
   return std::clamp<int64_t>(static_cast<int64_t>(most / row), 1, (options.batch_rows + 3) / 4);
 }
-
-// It takes what the threads of the step leave.
-void lower_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10); }
 
 }  // namespace
 

@@ -71,6 +71,23 @@ bool RowOrder::is_stretch() const {
   return std::ranges::all_of(verbs_, [](const Verb& verb) { return verb.kind == Kind::skip; });
 }
 
+bool RowOrder::changes_with_pass() const {
+  return std::ranges::any_of(
+      verbs_, [](const Verb& verb) { return verb.kind == Kind::shuffle && verb.reshuffle; });
+}
+
+std::optional<RowOrder> RowOrder::shuffle_alone(int64_t rows) const {
+  if (verbs_.size() != 1 || verbs_[0].kind != Kind::shuffle) return std::nullopt;
+  if (verbs_[0].size_before != size_) return std::nullopt;
+  return RowOrder(rows).shuffle(verbs_[0].seed, verbs_[0].reshuffle);
+}
+
+uint64_t RowOrder::seed() const {
+  const auto last = std::find_if(verbs_.rbegin(), verbs_.rend(),
+                                 [](const Verb& verb) { return verb.kind == Kind::shuffle; });
+  return last == verbs_.rend() ? 0 : last->seed;
+}
+
 int64_t RowOrder::row(uint64_t pass, int64_t position) const {
   undo(verbs_.size(), pass, {&position, 1});
   return position;

@@ -32,6 +32,12 @@ class RowOrder {
   int64_t size() const { return size_; }
   // Whether the rows are a stretch of neighbours in their own order.
   bool is_stretch() const;
+  // Whether another pass has another order.
+  bool changes_with_pass() const;
+  // Where the order is one shuffle of all rows and nothing else: that shuffle of other rows.
+  std::optional<RowOrder> shuffle_alone(int64_t rows) const;
+  // Of the last shuffle; 0 where there is none.
+  uint64_t seed() const;
   // The row at a position, 0 <= position < size().
   int64_t row(uint64_t pass, int64_t position) const;
   // The rows at so many positions: a shuffle's keys are made once for neighbours of one pass.

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "snug/base/error.h"
+#include "snug/data/ordered.h"
 #include "snug/data/renumbered.h"
 
 namespace snug {
@@ -66,7 +67,7 @@ class SubsetSource final : public RenumberedSource {
 }  // namespace
 
 SourcePtr subset(SourcePtr source, RowSubset rows) {
-  return std::make_shared<SubsetSource>(std::move(source),
+  return std::make_shared<SubsetSource>(pinned(std::move(source)),
                                         std::make_shared<const RowSubset>(std::move(rows)));
 }
 

@@ -39,6 +39,7 @@ class RowSubset {
 namespace data {
 
 // These rows of a source with random access, in their order; messages name them as the source does.
+// Where the source has another order in each pass, it keeps that of the first: see pinned().
 SourcePtr subset(SourcePtr source, RowSubset rows);
 
 }  // namespace data

@@ -109,6 +109,8 @@ class Source {
   // A pass over the rows begins. Sources that order the rows of each pass anew take the order from
   // its number; in sequence, all but Access::once start again.
   virtual void begin_pass(uint64_t pass);
+  // Whether the row that has a number is another one in another pass.
+  virtual bool reorders() const { return false; }
 
   // Where a row stands, for messages: "x.npy: row 17", "adult.csv: line 19".
   virtual std::string place(int field, int64_t row);

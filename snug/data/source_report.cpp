@@ -41,13 +41,12 @@ class FieldScan {
   }
 
   FieldReport finish(std::vector<std::string>& wrong) {
-    if (classes_) {
-      report_.classes = classes_->totals();
-      // Values that hardly come twice are no classes of which each side should have some.
-      const auto classes = static_cast<int64_t>(classes_->size());
-      if (compares_ && classes <= kMostCompared && 2 * classes <= report_.numbers)
-        std::ranges::move(classes_->problems(), std::back_inserter(wrong));
-    }
+    // Values that hardly come twice are no classes.
+    const auto classes = static_cast<int64_t>(classes_ ? classes_->size() : 0);
+    if (classes == 0 || 2 * classes > report_.numbers) return std::move(report_);
+    report_.classes = classes_->totals();
+    if (compares_ && classes <= kMostCompared)
+      std::ranges::move(classes_->problems(), std::back_inserter(wrong));
     return std::move(report_);
   }
 

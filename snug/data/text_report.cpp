@@ -89,9 +89,9 @@ class TextScan {
     report_.median = static_cast<int64_t>(lengths_.median());
     report_.most = static_cast<int64_t>(lengths_.quantile(0.9));
     if (report_.texts == 0) report_.wrong.emplace_back("there are no texts");
-    say("{} texts are not in UTF-8, the first of them {}; save them as UTF-8", other_encoding_,
-        report_.wrong);
-    say("{} texts have no words, the first of them {}", empty_, report_.notes);
+    say("texts that are not in UTF-8: {}, the first of them {}; save them as UTF-8",
+        other_encoding_, report_.wrong);
+    say("texts without words: {}, the first of them {}", empty_, report_.notes);
     add_classes();
     return std::move(report_);
   }

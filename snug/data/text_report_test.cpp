@@ -36,7 +36,7 @@ TEST_F(TextReportTest, CountsTextsAndWords) {
   EXPECT_EQ(found.longest_place, "t.txt: line 4");
   EXPECT_EQ(found.median, 2);
   ASSERT_EQ(found.notes.size(), 1u);
-  EXPECT_EQ(found.notes[0], "1 texts have no words, the first of them t.txt: line 3");
+  EXPECT_EQ(found.notes[0], "texts without words: 1, the first of them t.txt: line 3");
 }
 
 TEST_F(TextReportTest, NamesWhatIsNoText) {
@@ -56,7 +56,7 @@ TEST_F(TextReportTest, NamesOtherEncodings) {
   TextReport found = report();
   ASSERT_EQ(found.wrong.size(), 1u);
   EXPECT_EQ(found.wrong[0],
-            "2 texts are not in UTF-8, the first of them t.txt: line 2; save them as UTF-8");
+            "texts that are not in UTF-8: 2, the first of them t.txt: line 2; save them as UTF-8");
   for (const int shift : {0, 1, 2, 3}) {
     std::string line(static_cast<size_t>((64 << 10) - shift), 'a');
     line += "\xf0\x9f\x98\x80 more";

@@ -216,6 +216,24 @@ int kind_of(Bytes feature) {
   return kind;
 }
 
+// Fills up with zeros what a feature of fewer steps leaves of its row.
+void pad(const FeatureSpec& feature, int64_t count, const std::function<std::string()>& where,
+         std::byte* to) {
+  const int64_t longest = feature.row[0], step = feature.row.size() / longest;
+  if (count > feature.row.size()) {
+    throw DataError(
+        "{}: feature \"{}\" has {} steps, but {} is the longest that was declared; declare more, "
+        "or drop the record",
+        where(), feature.key, (count + step - 1) / step, longest);
+  }
+  if (count % step != 0) {
+    throw DataError("{}: feature \"{}\" has {} elements, which are no whole steps of {}", where(),
+                    feature.key, count, step);
+  }
+  const size_t size = size_of(feature.stored), had = static_cast<size_t>(count) * size;
+  std::memset(to + had, 0, static_cast<size_t>(feature.row.size()) * size - had);
+}
+
 }  // namespace
 
 void read_feature(Bytes example, const FeatureSpec& feature,
@@ -237,7 +255,9 @@ void read_feature(Bytes example, const FeatureSpec& feature,
                              : wanted == 3 ? read_ints(*list, sink)
                                            : read_bytes(*list, sink));
   if (!read) throw DataError("{}: feature \"{}\" is damaged", where(), feature.key);
-  if (sink.count() != feature.row.size()) {
+  if (feature.padded) {
+    pad(feature, sink.count(), where, to);
+  } else if (sink.count() != feature.row.size()) {
     throw DataError("{}: feature \"{}\" has {} elements, but {} were expected, for the shape {}",
                     where(), feature.key, sink.count(), feature.row.size(), feature.row.text());
   }

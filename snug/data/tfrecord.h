@@ -20,11 +20,14 @@ struct FeatureSpec {
   Shape row;  // Concrete; its elements in one list.
   // float32: float_list; int64: int64_list; uint8: the bytes of one entry of bytes_list.
   StoredType stored = StoredType::float32;
+  // A record may have fewer elements, whole steps of the row's first axis; zeros follow them.
+  bool padded = false;
 };
 
 // Writes a feature of a serialised Example to `to`, row.size() elements of the stored type. Throws
 // DataError, which begins with where() and names the key: it is absent, holds another kind of list
-// or another number of elements, or the bytes are no Example.
+// or another number of elements (where it is padded: more, or no whole steps), or the bytes are no
+// Example.
 void read_feature(std::span<const std::byte> example, const FeatureSpec& feature,
                   const std::function<std::string()>& where, std::byte* to);
 

@@ -125,6 +125,23 @@ TEST(TfRecord, TakesListsThatAreNotPacked) {
   EXPECT_EQ(read_rows<int32_t>(*source, 1, {0}), (std::vector<int32_t>{-5}));
 }
 
+TEST(TfRecord, RecordsOfDifferentLengths) {
+  MemoryFiles files;
+  write_text(files, "t.tfrecord", example({1, 2}, 0) + example({}, 1) + example({3, 4, 5, 6}, 2));
+  data::TfRecordOptions options = options_for(files);
+  options.x = {{.key = "x", .row = {2, 2}, .padded = true}};
+  const SourcePtr source = data::tfrecord(options);
+  EXPECT_EQ(read_rows(*source, 0, {2, 0, 1}),
+            (std::vector<float>{3, 4, 5, 6, 1, 2, 0, 0, 0, 0, 0, 0}));
+  options.x[0].row = {1, 2};
+  EXPECT_EQ(message_of<DataError>([&] { read_rows(*data::tfrecord(options), 0, {2}); }),
+            "t.tfrecord: record 2: feature \"x\" has 2 steps, but 1 is the longest that was "
+            "declared; declare more, or drop the record");
+  options.x[0].row = {2, 3};
+  expect_within(message_of<DataError>([&] { read_rows(*data::tfrecord(options), 0, {0}); }),
+                "has 2 elements, which are no whole steps of 3");
+}
+
 TEST(TfRecord, NamesWhatIsWrong) {
   const std::string good = example({1, 2}, 0);
   std::string damaged = good + good;

@@ -270,6 +270,38 @@ TEST(Verbs, WindowShuffleOfASequence) {
   EXPECT_LE(shuffled.source()->buffer_bytes(), rows.source()->buffer_bytes() + 100 * (4 + 8));
 }
 
+// A row keeps its number only where the order stays: else other rows would come in the next pass.
+TEST(Verbs, WhatRemembersRowsStandsBehindAShuffle) {
+  const Dataset rows = Dataset::range(100);
+  const auto odd = [](std::span<const Tensor> row) { return row[0].as<int32_t>()[0] % 2 == 1; };
+  Values odds;
+  for (int32_t i = 1; i < 100; i += 2) odds.push_back(i);
+  struct Chain {
+    Dataset dataset;
+    Values wanted;
+    bool reshuffles;
+  };
+  const Values all = counted(100);
+  const std::vector<Chain> chains = {
+      {rows.shuffle(1).filter(odd), odds, true},
+      {rows.shuffle(1).cache(200), all, true},
+      {rows.skip(0).shuffle(1).filter(odd), odds, false},
+      {rows.shuffle(1).skip(0).cache(200), all, false},
+      {rows.shuffle_blocks({.window_bytes = 200, .block_bytes = 20}).filter(odd), odds, false},
+      {rows.shuffle_blocks({.window_bytes = 200, .block_bytes = 20}).cache(200), all, false},
+      {rows.shuffle(1).concatenate(rows).take(100).filter(odd), odds, false}};
+  for (size_t i = 0; i < chains.size(); ++i) {
+    SCOPED_TRACE(i);
+    const Dataset batches = chains[i].dataset.batch(7);
+    const Values first = values_of(batches, 0), second = values_of(batches, 1);
+    EXPECT_EQ(first != second, chains[i].reshuffles);
+    for (Values order : {first, second}) {
+      std::ranges::sort(order);
+      EXPECT_EQ(order, chains[i].wanted);
+    }
+  }
+}
+
 TEST(Verbs, PrefetchSaysHowManyBatchesAreReadAhead) {
   const Dataset rows = Dataset::range(10);
   EXPECT_EQ(rows.batch(2).prefetch(3).source()->batches_ahead(), 3);

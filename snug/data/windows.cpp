@@ -44,6 +44,7 @@ class WindowedSource final : public RandomSource {
     if (!twin) return nullptr;
     return std::make_shared<WindowedSource>(std::move(twin), cuts_, is_longer_, windows_);
   }
+  bool reorders() const override { return source_->reorders(); }
   void begin_pass(uint64_t pass) override {
     source_->begin_pass(pass);
     RandomSource::begin_pass(pass);

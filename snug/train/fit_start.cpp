@@ -5,6 +5,7 @@
 #include "snug/base/bytes.h"
 #include "snug/base/log.h"
 #include "snug/base/memory.h"
+#include "snug/data/read_probe.h"
 #include "snug/train/fit.h"
 #include "snug/train/refusal.h"
 
@@ -36,6 +37,25 @@ void warn_of_slow_disk(const FitPlan& fit, const SpillOptions& options) {
               disk.write * 1e3, bytes_text(bytes.read), disk.read * 1e3);
 }
 
+// Where single rows take long, steps would wait for a shuffle; stretches of rows are offered then.
+void warn_of_slow_rows(const SourcePtr& data, const FitPlan& fit, uint64_t seed) {
+  ReadProbe probe;
+  try {
+    const SourcePtr twin = data->twin();
+    probe = probe_reads(twin ? *twin : *data, seed);
+  } catch (const Error&) {
+    return;  // A row that cannot be read is named when its turn comes.
+  }
+  const double step = fit.training->programs().at(0)->plan().step_ns * 1e-9;
+  if (!probe.starves(fit.batch_size, step)) return;
+  const auto rows = static_cast<double>(fit.batch_size);
+  log_message(LogLevel::warning,
+              "{}: rows that are read one by one take {:.1f} ms a batch, so steps would wait for "
+              "the disk; `shuffle: blocks` (Dataset::shuffle_blocks) reads stretches of rows, in "
+              "{:.1f} ms, and mixes those of a window",
+              data->fields()[0].name, rows * probe.single * 1e3, rows * probe.stretch * 1e3);
+}
+
 }  // namespace
 
 void FitRun::start() {
@@ -52,6 +72,8 @@ void FitRun::start() {
     throw FitRefused(explain_refusal(model_, data_, options_, budget_));
   }
   guard_.emplace(model_.compiled(), *plan_.training, options_.guard);
+  if (options_.shuffle && data_->access() == Access::random && data_->batches_ahead() != 0)
+    warn_of_slow_rows(data_, plan_, options_.seed);
 }
 
 // Back to where this process stood before it was bound, with what was measured.

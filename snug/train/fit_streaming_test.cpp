@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "snug/base/bytes.h"
 #include "snug/data/dataset.h"
 #include "snug/data/npy.h"
 #include "snug/data/npy_writer.h"
+#include "snug/data/random_source.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/memory_files.h"
 #include "snug/train/fit.h"
@@ -68,6 +71,62 @@ TEST_F(Streaming, ValidatesFromFilesToo) {
       model.fit(files(), {.batch_size = 50, .validation_split = 0.2, .verbose = 0});
   const double whole = history.history.at("val_loss")[0];
   EXPECT_EQ(whole, model.evaluate(rows_.regression(560, 140), {.batch_size = 50}).at("loss"));
+}
+
+TEST_F(Streaming, EvaluatesAndPredictsAsTheSameArraysDo) {
+  Sequential model = regression_model(12);
+  const EvaluateOptions options{.batch_size = 50, .threads = 1};
+  EXPECT_EQ(model.evaluate(files(), options), model.evaluate(rows_.regression(), options));
+  EXPECT_EQ(model.predict(files(), options), model.predict(rows_.regression(), options));
+  // Where there is no room for rows read ahead, it does without.
+  EvaluateOptions little = options;
+  for (little.memory = 1_MiB; little.memory < 64_MiB; little.memory += 64_KiB) {
+    try {
+      EXPECT_EQ(model.evaluate(files(), little), model.evaluate(rows_.regression(), options));
+      break;
+    } catch (const BudgetError&) {
+      continue;
+    }
+  }
+  EXPECT_LT(little.memory, 16_MiB);
+}
+
+// Each stretch of rows that is asked for takes five milliseconds.
+class SlowRows final : public RandomSource {
+ public:
+  explicit SlowRows(SourcePtr source) : source_(std::move(source)) {
+    const std::vector<Field>& fields = source_->fields();
+    set_fields(fields, std::vector<int64_t>(fields.size(), *source_->rows()));
+  }
+  int64_t batches_ahead() const override { return kAsManyAsHelp; }
+
+ protected:
+  void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(field == 0 ? 5 : 0));
+    std::vector<int64_t> rows(static_cast<size_t>(count));
+    std::iota(rows.begin(), rows.end(), first);
+    source_->read(field, rows, {{dtype, Shape{count, fields()[field].row.size()}}, to});
+  }
+
+ private:
+  SourcePtr source_;
+};
+
+TEST_F(Streaming, BlocksAreOfferedWhereSingleRowsTakeLong) {
+  Sequential model = regression_model(12);
+  const FitOptions options{.batch_size = 32, .steps_per_epoch = 1, .verbose = 0};
+  const auto log_of = [&](const SourcePtr& source, bool shuffle) {
+    const LogText log;
+    FitOptions own = options;
+    own.shuffle = shuffle;
+    model.fit(source, own);
+    return log.messages;
+  };
+  const SourcePtr slow = std::make_shared<SlowRows>(files());
+  expect_within(log_of(slow, true), "x.npy: rows that are read one by one take");
+  expect_within(log_of(slow, true), "`shuffle: blocks`");
+  EXPECT_EQ(log_of(slow, false).find("one by one"), std::string::npos);
+  EXPECT_EQ(log_of(files(), true).find("one by one"), std::string::npos);
 }
 
 TEST_F(Streaming, ThePlanCountsWhatIsReadAhead) {

@@ -26,18 +26,14 @@ ForwardPass::ForwardPass(Model& model, const SourcePtr& data, const EvaluateOpti
   model.network().set_paths();
   const int64_t asked = options.batch_size.value_or(32);
   stager_.emplace(data, StagerOptions{.batch_size = std::min(asked, data->rows().value_or(asked))});
-  StepGraph step = forward_step(model, *data, what);
   const Variables weights = model.weights();
   const size_t held = state_bytes(weights) - allocation_bytes(weights) + data->buffer_bytes();
   const Budget budget =
       make_budget(options.memory, options.whole_process, static_cast<int64_t>(held));
-  const RunnerOptions runner{
-      .target = {.threads = options.threads > 0 ? options.threads : hardware_threads()},
-      .borrow_inputs = stager_->can_borrow(step),
-      .feed_inputs = stager_->can_feed(),
-      .reproducible = options.reproducible,
-      .budget_bytes = budget.for_run() - static_cast<int64_t>(data->buffer_bytes())};
-  runner_ = std::make_unique<Runner>(std::move(step), stager_->batch_rows(), runner);
+  const int64_t bytes = budget.for_run() - static_cast<int64_t>(data->buffer_bytes());
+  std::optional<ReadAheadOptions> ahead;
+  if (stager_->can_read_ahead() && stager_->batches() > 1) ahead = plan_ahead(model, *data, bytes);
+  if (!ahead) plan(model, *data, bytes);
   model.ensure_weights(0);
   Variables variables;
   for (const auto& [variable, value] : runner_->step().variables) variables.push_back(variable);
@@ -45,10 +41,41 @@ ForwardPass::ForwardPass(Model& model, const SourcePtr& data, const EvaluateOpti
   arena_ = Arena(runner_->arena_bytes());
   arena_.touch();
   runner_->bind(arena_.data());
+  if (ahead) stager_->read_ahead(*ahead);
   for (const CallbackPtr& callback : options_.callbacks) {
     callback->set_model(model);
     callback->set_params({.steps = stager_->batches(), .verbose = options_.verbose});
   }
+}
+
+int ForwardPass::threads() const {
+  return options_.threads > 0 ? options_.threads : hardware_threads();
+}
+
+void ForwardPass::plan(Model& model, const Source& data, int64_t bytes) {
+  StepGraph step = forward_step(model, data, what_);
+  const RunnerOptions runner{.target = {.threads = threads()},
+                             .borrow_inputs = stager_->can_borrow(step),
+                             .feed_inputs = stager_->can_feed(),
+                             .reproducible = options_.reproducible,
+                             .budget_bytes = bytes};
+  runner_ = std::make_unique<Runner>(std::move(step), stager_->batch_rows(), runner);
+}
+
+// A small part of the budget is for rows that are read while a step runs; none where the step
+// needs it all.
+std::optional<ReadAheadOptions> ForwardPass::plan_ahead(Model& model, Source& data, int64_t bytes) {
+  constexpr int64_t kPart = 64;
+  const StepGraph step = forward_step(model, data, what_);
+  const int64_t part = std::min(stager_->worthwhile_bytes(step), bytes / kPart);
+  if (part <= 0) return std::nullopt;
+  ReadAheadOptions options = stager_->ahead_options(step, part, threads());
+  try {
+    plan(model, data, bytes - static_cast<int64_t>(ReadAhead::needed_bytes(data, options)));
+  } catch (const BudgetError&) {
+    return std::nullopt;
+  }
+  return options;
 }
 
 void ForwardPass::run(const Visit& visit) {

@@ -24,6 +24,10 @@ class ForwardPass {
   void run(const Visit& visit);
 
  private:
+  int threads() const;
+  // Within so many bytes; and with rows that are read ahead, where they fit in beside it.
+  void plan(Model& model, const Source& data, int64_t bytes);
+  std::optional<ReadAheadOptions> plan_ahead(Model& model, Source& data, int64_t bytes);
   void begin_batch(int64_t batch) const;
   void end_batch(int64_t batch) const;
 

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <map>
+
 #include "snug/base/error.h"
 #include "snug/nn/dropout.h"
+#include "snug/nn/embedding.h"
+#include "snug/nn/pooling.h"
 #include "snug/ops/ops.h"
 #include "snug/train/fit_testing.h"
 
@@ -66,6 +71,49 @@ TEST(Trace, SlotsInsteadOfABatch) {
   std::ranges::copy(rows.y, step.target(0).as<float>().begin());
   step.run();
   EXPECT_EQ(model.get_weights(), other.get_weights());
+}
+
+// A step for each length of rows, in one arena that is as large as the longest needs: what a row
+// has for padding is never computed.
+TEST(Trace, AStepForEachBucket) {
+  std::vector<int32_t> tokens, labels;
+  std::vector<int64_t> splits = {0};
+  for (int32_t row = 0; row < 60; ++row) {
+    tokens.insert(tokens.end(), static_cast<size_t>(1 + row % 16), 1 + row % 2);
+    splits.push_back(std::ssize(tokens));
+    labels.push_back(row % 2);
+  }
+  const Dataset dataset =
+      Dataset::from_ragged({.values = Array(tokens), .row_splits = splits, .longest = 16},
+                           Array(labels))
+          .bucket_by_sequence_length({.lengths = {4, 8}, .batch_size = 10});
+  const Layer embedding = Embedding(3, 4, {.mask_zero = true}), pool = GlobalAveragePooling1D(),
+              head = Dense(2, "softmax");
+  const OptimizerState optimizer(Adam({.learning_rate = 0.05F}));
+  auto arena = std::make_shared<StepArena>();
+  std::map<int64_t, Step> steps;
+  size_t longest = 0;
+  for (const BatchSpec& spec : dataset.specs()) {
+    Step step = trace(spec, {.arena = arena}, [&](const Values& x, const Values& y) {
+      GradientTape tape;
+      const Value loss = SparseCategoricalCrossentropy()(y[0], head(pool(embedding(x[0]))));
+      Variables variables = embedding.trainable_weights();
+      std::ranges::copy(head.trainable_weights(), std::back_inserter(variables));
+      optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+      return loss;
+    });
+    longest = std::max(longest, step.program().arena_bytes());
+    steps.emplace(spec.inputs[0].shape[1], std::move(step));
+  }
+  EXPECT_EQ(steps.size(), 3u);
+  EXPECT_EQ(arena->bytes(), longest);
+  float first = 0, last = 0;
+  for (int epoch = 0; epoch < 20; ++epoch) {
+    last = 0;
+    for (const Batch& batch : dataset) last += steps.at(batch.x[0].type.shape[1])(batch);
+    if (epoch == 0) first = last;
+  }
+  EXPECT_LT(last, first / 2);
 }
 
 // A GAN's two steps: they share both models' variables and one arena, and each moves its own.
