@@ -25,7 +25,7 @@ class PngRows final : public PixelRows {
         where_(std::move(where)),
         left_(header.decoder_bytes),
         input_(static_cast<size_t>(kImageInputBytes)),
-        row_(static_cast<size_t>(header.width) * 4) {
+        row_(static_cast<size_t>(header.width) * (channels == 1 ? 1 : 4)) {
     if (!guarded(open)) clear_and_fail();
     if (png_get_image_width(png_, info_) != header.width ||
         png_get_image_height(png_, info_) != header.height) {
@@ -34,7 +34,7 @@ class PngRows final : public PixelRows {
     }
     if (!is_interlaced_) return;
     // libpng fills a picture of several passes in place.
-    whole_.resize(static_cast<size_t>(header.height * header.width) * 4);
+    whole_.resize(static_cast<size_t>(header.height) * row_.size());
     rows_.resize(static_cast<size_t>(header.height));
     for (size_t i = 0; i < rows_.size(); ++i) rows_[i] = whole_.data() + i * row_.size();
     if (!guarded(read_whole)) clear_and_fail();
@@ -101,8 +101,15 @@ class PngRows final : public PixelRows {
     self.is_interlaced_ = png_get_interlace_type(self.png_, self.info_) != PNG_INTERLACE_NONE;
     png_set_expand(self.png_);  // Palettes, fewer than 8 bits, transparent colours.
     png_set_strip_16(self.png_);
-    png_set_gray_to_rgb(self.png_);
-    png_set_add_alpha(self.png_, 255, PNG_FILLER_AFTER);
+    if (self.channels_ == 1) {
+      // In hundred thousandths, as TensorFlow has them; the rest is blue.
+      constexpr png_fixed_point kRed = 29'900, kGreen = 58'700;
+      png_set_rgb_to_gray_fixed(self.png_, PNG_ERROR_ACTION_NONE, kRed, kGreen);
+      png_set_strip_alpha(self.png_);
+    } else {
+      png_set_gray_to_rgb(self.png_);
+      png_set_add_alpha(self.png_, 255, PNG_FILLER_AFTER);
+    }
     png_set_interlace_handling(self.png_);
     png_read_update_info(self.png_, self.info_);
     if (png_get_rowbytes(self.png_, self.info_) != self.row_.size()) {
@@ -154,13 +161,10 @@ class PngRows final : public PixelRows {
     return !is_cut_;
   }
 
-  void convert(const uint8_t* rgba, uint8_t* to) const {
-    for (int64_t i = 0; i < header_.width; ++i, rgba += 4, to += channels_) {
-      if (channels_ == 1) {
-        to[0] = static_cast<uint8_t>((299 * rgba[0] + 587 * rgba[1] + 114 * rgba[2] + 500) / 1000);
-        continue;
-      }
-      for (int c = 0; c < channels_; ++c) to[c] = rgba[c];
+  void convert(const uint8_t* from, uint8_t* to) const {
+    const ptrdiff_t bytes = channels_ == 1 ? 1 : 4;
+    for (int64_t i = 0; i < header_.width; ++i, from += bytes, to += channels_) {
+      for (int c = 0; c < channels_; ++c) to[c] = from[c];
     }
   }
 
