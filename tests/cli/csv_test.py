@@ -240,8 +240,8 @@ def field(number, data):
 
 
 def tf_record(x, label):
-    """A tf.train.Example of two floats and a label, as a record."""
-    floats = field(1, field(1, b"x") + field(2, field(2, field(1, struct.pack("<2f", *x)))))
+    """A tf.train.Example of some floats and a label, as a record."""
+    floats = field(1, field(1, b"x") + field(2, field(2, field(1, struct.pack(f"<{len(x)}f", *x)))))
     ints = field(1, field(1, b"label") + field(2, field(3, field(1, bytes([label])))))
     data = field(1, floats + ints)
     length = struct.pack("<Q", len(data))
@@ -277,6 +277,12 @@ class OtherFiles(Case):
         form = "{tfrecord: '*.tfrecord', x: {key: x, shape: [2]}, y: {key: label, type: int64}}"
         self.train_on(form)
         self.assertIn("accuracy", self.fits()["metrics"])
+        self.assertIn("60 rows", self.passes("check", "a.tfrecord", "--against", "run.yaml"))
+        (self.folder / "bad.tfrecord").write_bytes(records[0] + tf_record([1, float("nan")], 1))
+        result = self.snug("check", "bad.tfrecord", "--against", "run.yaml")
+        self.assertEqual(result.returncode, 4)
+        self.assertIn("record 1: feature \"x\", element 1 is nan", result.stdout)
+        (self.folder / "bad.tfrecord").unlink()
         damaged = bytearray(b"".join(records[:60]))
         damaged[len(records[0]) + 20] ^= 1
         (self.folder / "a.tfrecord").write_bytes(damaged)
@@ -284,6 +290,17 @@ class OtherFiles(Case):
         self.train_on(form.replace("key: x", "key: z"))
         (self.folder / "a.tfrecord").unlink()
         self.refuses(4, "no feature \"z\"")
+
+    def test_records_of_different_lengths(self):
+        records = [tf_record(self.x[2 * i:2 * i + 1 + i % 2], self.y[i]) for i in range(100)]
+        (self.folder / "a.tfrecord").write_bytes(b"".join(records))
+        form = "{tfrecord: a.tfrecord, x: {key: x, longest: 2}, y: {key: label, type: int64}}"
+        self.train_on(form)
+        self.assertIn("accuracy", self.fits()["metrics"])
+        (self.folder / "a.tfrecord").write_bytes(b"".join(records) + tf_record([1, 2, 3], 1))
+        self.refuses(4, "a.tfrecord: record 100: feature \"x\" has 3 steps, but 2 is the longest that was declared")
+        self.train_on(form.replace("longest: 2", "longest: 0"))
+        self.refuses(2, "longest", "1 or more")
 
 
 class Check(Case):
