@@ -31,6 +31,26 @@ TEST(Heap, GivesBackWhatIsFree) {
   EXPECT_LT(resident_bytes(), before - (30 << 20));
 }
 
+// Between blocks that are freed for good: each would hold its page.
+TEST(Heap, GivesBackWhatThisThreadKeepsForItself) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer keeps what is freed";
+  release_free_heap();
+  const int64_t before = resident_bytes();
+  std::vector<std::unique_ptr<char[]>> small, large;
+  for (size_t bytes = 16; bytes <= 1024; bytes += 16) {
+    for (int i = 0; i < 7; ++i) {
+      small.push_back(std::make_unique<char[]>(bytes));
+      large.push_back(std::make_unique<char[]>(8000));
+    }
+  }
+  const auto last = std::make_unique<char[]>(8000);
+  EXPECT_GT(resident_bytes(), before + (3 << 20));
+  large.clear();
+  small.clear();
+  release_free_heap();
+  EXPECT_LT(resident_bytes(), before + (1 << 19));
+}
+
 TEST(Heap, ForgetsThePeak) {
   if (testing::kSanitized) GTEST_SKIP() << "the sanitizer keeps what is freed";
   blocks();

@@ -5,26 +5,38 @@
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/base/memory.h"
+#include "snug/ops/ops.h"
+#include "snug/plan/fit_budget.h"
 
 namespace snug {
 namespace {
 
 std::atomic<int64_t> scopes_begun = 0, scopes_alive = 0;
 
-// A run that is refused throws, and one that is not may yet. What that touches of the code for the
-// first time is half a MiB; it is the process's own before anything is measured, so that a refusal
-// measures what the run that it advises will measure.
-void touch_unwinding() {
+// How much of the planner's code a run touches depends on how tight its budget is: up to a MiB,
+// more than what one plan has over another. So all of it is touched before anything is measured, by
+// a step that cannot fit: it is the process's own in every run, and a refusal measures what the run
+// that it advises will measure.
+void touch_planning() {
+  constexpr int64_t kRows = 8192;
+  constexpr int kLayers = 6;
+  Graph graph;
+  Values layers = {graph.input("x", {DType::float32, {snug::kRows, 8}})};
+  for (int i = 0; i < kLayers; ++i) layers.push_back(ops::tanh(layers.back()));
+  Value back = layers.back();
+  for (int i = kLayers; i > 0; --i) back = ops::multiply(back, layers[i]);
+  InstantiateOptions options;
+  options.spill.allowed = true;
   try {
-    throw BudgetError("nothing is wrong; budget {}", bytes_text(0));
-  } catch (const Error&) {
+    plan_within(graph, {ops::sum(back)}, kRows, {.threads = 2}, 1, options);
+  } catch (const StepBudgetError&) {
   }
 }
 
 }  // namespace
 
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
-  if (whole_process) touch_unwinding();
+  if (whole_process && memory > 0) touch_planning();
   Budget budget{.whole_process = whole_process};
   if (whole_process) budget.file_pages = FilePages::resident();
   budget.before_bytes = resident_bytes() - held_bytes;

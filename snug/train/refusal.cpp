@@ -1,7 +1,7 @@
 #include "snug/train/refusal.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <utility>
 
 #include "snug/base/bytes.h"
@@ -61,27 +61,39 @@ class Trials {
     return enough;
   }
 
-  // By now all was planned and compiled once more since the pages of code were given back. Those
-  // that did not return are touched by the first of all runs: a process that begins has them, too.
-  void learn_first_pages() {
+  // What of the code only the first of all runs touches: what was resident before any of it was
+  // tried, and does not come back when all that was done by then is done again. A process that
+  // begins has it, too. `fastest` was just planned and compiled.
+  void learn_first_pages(int64_t fastest_bytes) {
+    // Of a large run it is nothing, and to fail once more would take long.
+    constexpr int64_t kLarge = 256_MiB;
     if (!budget_.whole_process) return;
-    const FilePages first = touched_.minus(FilePages::resident());
-    budget_.file_pages = budget_.file_pages.plus(first);
+    FilePages again = FilePages::resident();
+    if (fastest_bytes < kLarge) {
+      would_work(budget_.bytes);
+      again = again.plus(FilePages::resident());
+    }
+    budget_.file_pages = budget_.file_pages.plus(touched_.minus(again));
   }
 
   // Planning itself takes what it takes, and other plans have other kernels: so budgets are tried,
-  // from that of the smallest plan on, until one works and a little less does not.
+  // from that of the smallest plan on, in steps that double, up until one works or down until one
+  // does not; then between the two.
   int64_t least_that_works(int64_t planned) {
-    int64_t works = 0, fails = budget_.bytes, more = planned / 256;
+    int64_t works = 0, fails = budget_.bytes, step = planned / 256;
+    bool is_between = false;
     for (int64_t tried = planned; works == 0 || can_be_lower(works, fails);) {
       const bool is_enough = would_work(tried);
+      is_between = is_between || (is_enough ? fails > budget_.bytes : works > 0);
       (is_enough ? works : fails) = tried;
       if (is_over()) break;
-      if (works > 0) tried = std::max((works + fails) / 2, works - works / 128);
-      if (works == 0) tried += std::exchange(more, 2 * more);
+      if (is_between)
+        tried = fails + (works - fails) / 2;
+      else
+        tried = std::max(fails + 1, tried + (is_enough ? -1 : 1) * std::exchange(step, 2 * step));
     }
     // Out of time before one has worked: with what was still missing, and as much again.
-    return works > 0 ? works : fails + 2 * more;
+    return works > 0 ? works : fails + 2 * step;
   }
 
   // Halves of the batch until one fits.
@@ -105,11 +117,9 @@ class Trials {
   }
 
  private:
-  // Refusals come within seconds.
-  bool is_over() const {
-    return std::chrono::steady_clock::now() - start_ > std::chrono::seconds(4);
-  }
-  static bool can_be_lower(int64_t works, int64_t fails) { return works - fails > works / 256; }
+  // Refusals come within seconds: of this process, so that other programs do not change them.
+  bool is_over() const { return std::clock() - start_ > 3 * CLOCKS_PER_SEC; }
+  static bool can_be_lower(int64_t works, int64_t fails) { return works - fails > works / 1024; }
   bool would_work(int64_t bytes) {
     Budget budget = budget_;
     budget.bytes = bytes;
@@ -125,7 +135,7 @@ class Trials {
   const FitOptions& options_;
   Budget budget_;
   FilePages touched_;  // Before any of it was tried.
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::clock_t start_ = std::clock();
 };
 
 }  // namespace
@@ -145,12 +155,12 @@ Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& o
                         const Budget& budget, int64_t missing_bytes) {
   Trials trials(model, data, options, budget);
   Refusal refusal = trials.fastest();
+  trials.learn_first_pages(refusal.fastest_bytes);
   refusal.least_bytes = trials.least_planned(refusal.fastest_bytes, missing_bytes);
-  trials.learn_first_pages();
   refusal.least_bytes = trials.least_that_works(refusal.least_bytes);
   // How much of the libraries is resident differs by as much from run to run: the system maps pages
   // around those that are touched, and where it begins depends on the addresses of this run.
-  constexpr int64_t kOfChance = 112_KiB;
+  constexpr int64_t kOfChance = 208_KiB;
   if (budget.whole_process) refusal.least_bytes += kOfChance;
   refusal.smaller_batch = trials.smaller_batch(refusal.batch_size);
   refusal.fits_with_sgd = trials.fits_with_sgd();

@@ -19,7 +19,7 @@ struct Refusal {
   int64_t batch_size = 0;
   int64_t fastest_bytes = 0;  // Without a limit.
   std::string largest_part;
-  // The least budget that works, to a hundredth and what a process differs by from run to run.
+  // The least budget that works, to a thousandth and what a process differs by from run to run.
   int64_t least_bytes = 0;
   // Changes that fit the budget; each was planned, as far as there was time.
   std::optional<int64_t> smaller_batch;
