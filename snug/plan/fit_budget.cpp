@@ -55,7 +55,7 @@ class Search {
       problems_.push_back(instance(way).problem);
       squeezers_.emplace_back(problems_.back(), options.spill, options.costs.disk);
       ways_.push_back(way);
-      ways_.back().fastest_ns = step_ns(ways_.size() - 1, squeezers_.back().free_plan());
+      ways_.back().fastest_ns = squeezers_.back().free_ns() + fed_ns(ways_.back());
     }
   }
 
@@ -68,7 +68,7 @@ class Search {
     const int64_t capacity = budget_bytes - problems_[0].persistent_bytes;
     std::optional<Choice> best;
     // As it runs best, where that fits, whatever the prediction says.
-    const bool is_free = squeezers_[0].free_plan().arena_bytes <= capacity;
+    const bool is_free = squeezers_[0].fits_freely(capacity);
     for (const size_t w : is_free ? std::vector<size_t>{0} : by_time()) {
       if (best && ways_[w].fastest_ns >= best->plan.step_ns) break;
       std::optional<Plan> plan = squeezers_[w].plan(capacity, Effort::full);
@@ -83,7 +83,7 @@ class Search {
 
   PlannedStep best(int64_t budget_bytes) {
     std::optional<Choice> choice = choose(budget_bytes);
-    if (!choice) throw StepBudgetError(least_budget(squeezers_), budget_bytes);
+    if (!choice) choice = least(budget_bytes);
     Plan& plan = choice->plan;
     plan.least_ns = least_ns(budget_bytes - plan.persistent_bytes, plan.step_ns);
     const Way& way = ways_[choice->way];
@@ -93,7 +93,7 @@ class Search {
   }
 
   std::vector<CurvePoint> curve(int points) {
-    const int64_t least = least_budget(squeezers_);
+    const int64_t least = least_plan(squeezers_).budget_bytes;
     const int64_t most = std::max(least, squeezers_[0].free_plan().total_bytes());
     std::vector<CurvePoint> curve;
     for (int i = 0; i < points; ++i) {
@@ -110,12 +110,22 @@ class Search {
   }
 
  private:
+  // The plan of the least budget, where that is within this one: a search for less may find what
+  // the one at this budget has not. So more memory never does worse.
+  Choice least(int64_t budget_bytes) {
+    LeastPlan least = least_plan(squeezers_);
+    if (least.budget_bytes > budget_bytes) throw StepBudgetError(least.budget_bytes, budget_bytes);
+    least.plan.step_ns = step_ns(least.way, least.plan);
+    least.plan.fastest_ns = ways_[0].fastest_ns;
+    return {std::move(least.plan), least.way};
+  }
+
   // What no plan can beat, over all ways of cutting.
   double least_ns(int64_t capacity, double found_ns) {
     double least = found_ns;
     for (size_t w = 0; w < ways_.size(); ++w) {
       if (ways_[w].fastest_ns >= least || squeezers_[w].least_bytes() > capacity) continue;
-      const bool free = squeezers_[w].free_plan().arena_bytes <= capacity;
+      const bool free = squeezers_[w].fits_freely(capacity);
       least = std::min(least, free ? ways_[w].fastest_ns : squeezers_[w].least_cost_ns(capacity));
     }
     return least;
@@ -128,10 +138,13 @@ class Search {
     return instantiate(graph_, results_, rows_, target_, options);
   }
 
-  // With the bringing of the rows, before the step where not within it.
   double step_ns(size_t way, const Plan& plan) const {
-    double ns = predicted_ns(problems_[way], plan);
-    for (const Value& input : ways_[way].feeds ? Values() : options_.fed)
+    return predicted_ns(problems_[way], plan) + fed_ns(ways_[way]);
+  }
+  // The bringing of the rows, before the step where not within it.
+  double fed_ns(const Way& way) const {
+    double ns = 0;
+    for (const Value& input : way.feeds ? Values() : options_.fed)
       ns += feed_ns(graph_, input, rows_);
     return ns;
   }

@@ -19,6 +19,7 @@ constexpr int kClimbTries = 4000;
 constexpr int kFewestTries = 20;  // With less work than for so many, climbing leads nowhere.
 constexpr int64_t kSearchWork = 1'000'000;
 constexpr int64_t kCapacityWork = 600'000;
+constexpr int64_t kQuickPart = 10;
 
 using Key = std::tuple<double, double, int>;
 
@@ -94,12 +95,13 @@ std::vector<int> top_positions(std::span<const Item> items, const Candidate& can
 
 // Moves an item that defines the height, or one that lives beside it, to an earlier place and packs
 // again. Equal heights are taken too: they let the search walk on a plateau.
-void climb(std::span<const Item> items, Packer& packer, int64_t goal, Candidate& best) {
+void climb(std::span<const Item> items, Packer& packer, int64_t goal, int64_t work,
+           Candidate& best) {
   const int64_t start = packer.work();
-  if (best.work > kClimbWork / kFewestTries) return;
+  if (best.work > work / kFewestTries) return;
   Random random;
   for (int tries = 0; tries < kClimbTries && best.placement.height > goal; ++tries) {
-    if (packer.work() - start > kClimbWork) return;
+    if (packer.work() - start > work) return;
     const std::vector<int> top = top_positions(items, best);
     int from = top[random.below(static_cast<int>(top.size()))];
     const Item& item = items[best.order[from]];
@@ -131,7 +133,8 @@ void lower(std::span<const Item> items, int64_t bound, Packer& packer, Candidate
   for (const int64_t thousandths : {0, 2, 10, 30}) {
     if (search(items, bound + bound * thousandths / 1000, kSearchWork, best)) break;
   }
-  if (best.placement.height - bound > bound / 500) climb(items, packer, bound + bound / 500, best);
+  if (best.placement.height - bound > bound / 500)
+    climb(items, packer, bound + bound / 500, kClimbWork, best);
 }
 
 }  // namespace
@@ -158,7 +161,9 @@ Placement place(std::span<const Item> items, int64_t capacity, Aim aim) {
   if (aim == Aim::lowest) lower(items, bound, packer, best);
   // Worth the time only because the alternative is to compute something again, or to refuse.
   if (best.placement.height > capacity && capacity >= bound) {
-    if (!search(items, capacity, kCapacityWork, best)) climb(items, packer, capacity, best);
+    const int64_t part = aim == Aim::quickly ? kQuickPart : 1;
+    if (!search(items, capacity, kCapacityWork / part, best))
+      climb(items, packer, capacity, kClimbWork / part, best);
   }
   return std::move(best.placement);
 }

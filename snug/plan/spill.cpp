@@ -72,14 +72,14 @@ std::vector<double> Spiller::prices(int64_t limit, double share) const {
 }
 
 // With as much room for transfers beside the computation as placement leaves.
-std::optional<Plan> Spiller::lay_out_spilled(const Timeline& timeline, int64_t capacity) const {
+std::optional<Plan> Spiller::lay_out_spilled(const Timeline& timeline, int64_t capacity,
+                                             Aim aim) const {
   std::optional<Plan> plan;
   int64_t room = capacity;
   for (int i = 0; i < kTries; ++i) {
     std::optional<SpillSchedule> spilled = spill_schedule(problem_, timeline, room, disk_);
     if (!spilled || spilled->file_bytes > most_bytes_) return plan;
-    plan = lay_out(with_transfers(problem_, spilled->transfers), spilled->schedule, capacity,
-                   Aim::capacity);
+    plan = lay_out(with_transfers(problem_, spilled->transfers), spilled->schedule, capacity, aim);
     plan->transfers = std::move(spilled->transfers);
     plan->file_bytes = spilled->file_bytes;
     if (plan->arena_bytes <= capacity) break;
@@ -93,11 +93,12 @@ std::optional<Plan> Spiller::squeeze(int64_t capacity, Effort effort, double sha
   const std::vector<double> price = prices(capacity, share);
   if (std::ranges::all_of(price, [](double ns) { return ns <= 0; })) return {};
   const UnitGraph graph = with_reads(problem_, graph_, price);
+  const Aim aim = effort == Effort::quick ? Aim::quickly : Aim::capacity;
   int64_t limit = capacity;
   for (int i = 0; i < kTries; ++i) {
     const auto sequence = search(graph, limit, effort);
     if (!sequence) return {};
-    std::optional<Plan> plan = lay_out_spilled(Timeline(graph, *sequence), capacity);
+    std::optional<Plan> plan = lay_out_spilled(Timeline(graph, *sequence), capacity, aim);
     if (!plan || plan->arena_bytes <= capacity) return plan;
     limit -= plan->arena_bytes - capacity;
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "snug/plan/placement.h"
 #include "snug/plan/plan.h"
 #include "snug/plan/recompute.h"
 #include "snug/plan/spill_schedule.h"
@@ -37,7 +38,7 @@ class Spiller {
   std::vector<char> waiting(int64_t limit) const;
   std::optional<Plan> squeeze(int64_t capacity, Effort effort, double share,
                               const SequenceSearch& search) const;
-  std::optional<Plan> lay_out_spilled(const Timeline& timeline, int64_t capacity) const;
+  std::optional<Plan> lay_out_spilled(const Timeline& timeline, int64_t capacity, Aim aim) const;
 
   const Problem& problem_;
   const UnitGraph& graph_;

@@ -58,7 +58,7 @@ TEST(Spill, IsTakenWhereItIsFasterAndLeftWhereItIsNot) {
 TEST(Spill, GoesLowerThanComputingAgain) {
   const Problem problem = training_chain(20, 5);
   Squeezer without(problem), with(problem, kAllowed, kFast);
-  EXPECT_LE(least_budget({&with, 1}), least_budget({&without, 1}));
+  EXPECT_LE(least_plan({&with, 1}).budget_bytes, least_plan({&without, 1}).budget_bytes);
 }
 
 TEST(Spill, HoldsTheLimitOfTheFile) {

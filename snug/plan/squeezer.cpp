@@ -31,13 +31,17 @@ Effort once_more(const UnitGraph& graph, Effort effort) {
   return effort == Effort::thorough && is_large ? Effort::full : effort;
 }
 
+Aim aim_of(Effort effort) { return effort == Effort::quick ? Aim::quickly : Aim::capacity; }
+
 }  // namespace
 
 Squeezer::Squeezer(const Problem& problem, const SpillLimits& spill, const DiskSpeed& disk)
     : problem_(&problem),
       free_bytes_(live_bytes(problem, program_order(problem))),
       spill_(spill),
-      disk_(disk) {}
+      disk_(disk) {
+  for (const ProblemNode& node : problem.nodes) free_ns_ += node.cost_ns;
+}
 
 const Plan& Squeezer::free_plan() {
   if (!free_) free_ = lay_out(*problem_, program_order(*problem_), kUnlimited, Aim::lowest);
@@ -116,7 +120,7 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
     if (!sequence)
       sequence = find_sequence(graph(), limit, i > 0 ? once_more(graph(), effort) : effort);
     if (!sequence) return {};
-    Plan plan = lay_out(*problem_, graph().schedule(*sequence), capacity, Aim::capacity);
+    Plan plan = lay_out(*problem_, graph().schedule(*sequence), capacity, aim_of(effort));
     if (plan.arena_bytes <= capacity) return plan;
     limit = std::min(limit, plan.max_live_bytes) -
             (is_small ? 1 : (1 + i / 2) * std::max(plan.arena_bytes - capacity, capacity / 1000));
@@ -150,50 +154,89 @@ std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
   if (fits_freely(capacity)) return free_plan();
   std::optional<Plan> plan = recomputed(capacity, effort);
   if (!spill_.allowed || (plan && effort == Effort::quick)) return plan;
-  const double free_ns = predicted_ns(*problem_, free_plan());
   const double found_ns = plan ? predicted_ns(*problem_, *plan) : HUGE_VAL;
-  if (found_ns <= kGoodEnough * free_ns) return plan;
+  if (found_ns <= kGoodEnough * free_ns_) return plan;
   std::optional<Plan> other = spilled(capacity, effort);
   if (other && predicted_ns(*problem_, *other) < found_ns) plan = std::move(other);
   return plan;
 }
 
-int64_t least_budget(std::span<Squeezer> ways) {
-  const int64_t persistent = ways[0].problem().persistent_bytes;
-  const auto hundredths_less = [&](int64_t capacity, int64_t hundredths) {
-    return (capacity + persistent) * (100 - hundredths) / 100 - persistent;
-  };
-  // The one that may go lowest first: the others have only to say whether they go lower still.
-  std::vector<Squeezer*> order;
-  for (Squeezer& way : ways) order.push_back(&way);
-  std::ranges::stable_sort(order, {}, [](Squeezer* way) { return way->least_bytes(); });
-  int64_t works = kUnlimited;
-  for (Squeezer* way : order) works = std::min(works, way->free_plan().arena_bytes);
-  // Brings `works` down as far as this way goes; whether it did.
-  const auto lower = [&](Squeezer& way, Effort first) {
-    const int64_t floor = way.least_bytes(), before = works;
-    const auto fits = [&](int64_t capacity, Effort effort) {
-      return capacity >= floor && way.plan(capacity, effort).has_value();
-    };
+namespace {
+
+// Brings the least budget down, way by way.
+class Lowering {
+ public:
+  explicit Lowering(std::span<Squeezer> ways) : ways_(ways) {
+    persistent_ = ways[0].problem().persistent_bytes;
+    for (size_t w = 0; w < ways.size(); ++w) order_.push_back(w);
+    std::ranges::stable_sort(order_, {}, [&](size_t w) { return ways[w].least_bytes(); });
+    take(0, ways[0].free_plan(), ways[0].free_plan().arena_bytes);
+    if (const Plan& plan = ways[order_[0]].free_plan(); plan.arena_bytes < capacity_)
+      take(order_[0], plan, plan.arena_bytes);
+  }
+
+  LeastPlan run() {
+    // The one that may go lowest first: the others have only to say whether they go lower still.
+    for (const size_t way : order_) lower(way, Effort::quick);
+    // Until all of them have failed at two hundredths less than the same figure.
+    for (size_t failed = 0, i = 0; failed < order_.size(); i = (i + 1) % order_.size())
+      failed = lower(order_[i], Effort::full) ? 1 : failed + 1;
+    least_.budget_bytes = capacity_ + persistent_;
+    return std::move(least_);
+  }
+
+ private:
+  int64_t hundredths_less(int64_t hundredths) const {
+    return (capacity_ + persistent_) * (100 - hundredths) / 100 - persistent_;
+  }
+
+  void take(size_t way, const Plan& plan, int64_t capacity) {
+    least_ = {.way = way, .plan = plan};
+    capacity_ = capacity;
+  }
+
+  bool fits(size_t way, int64_t capacity, Effort effort) {
+    if (capacity < ways_[way].least_bytes()) return false;
+    const std::optional<Plan> plan = ways_[way].plan(capacity, effort);
+    if (plan) take(way, *plan, capacity);
+    return plan.has_value();
+  }
+
+  // Brings the budget down as far as this way goes; whether it did.
+  bool lower(size_t way, Effort first) {
+    const int64_t before = capacity_;
     // A search with more effort may find what a quick one did not, further down.
     for (Effort effort = first;; effort = Effort::full) {
-      const int64_t less = hundredths_less(works, effort == Effort::quick ? 1 : 2);
-      if (!fits(less, effort)) {
-        if (effort == Effort::full) return works < before;
-        continue;
-      }
-      works = less;
-      for (int64_t low = floor; hundredths_less(works, 1) > low;) {
-        const int64_t middle = low + (works - low) / 2;
-        (fits(middle, Effort::quick) ? works : low) = middle;
-      }
+      if (fits(way, hundredths_less(effort == Effort::quick ? 1 : 2), effort))
+        descend(way);
+      else if (effort == Effort::full)
+        return capacity_ < before;
     }
-  };
-  for (Squeezer* way : order) lower(*way, Effort::quick);
-  // Until all of them have failed at two hundredths less than the same figure.
-  for (size_t failed = 0, i = 0; failed < order.size(); i = (i + 1) % order.size())
-    failed = lower(*order[i], Effort::full) ? 1 : failed + 1;
-  return works + persistent;
-}
+  }
+
+  // It goes to somewhere near its floor: so up from there, in steps that double, until there is a
+  // plan; then between.
+  void descend(size_t way) {
+    int64_t low = ways_[way].least_bytes();
+    for (int64_t step = (low + persistent_) / 100; low + step < capacity_; step *= 2) {
+      if (fits(way, low + step, Effort::quick)) break;
+      low += step;
+    }
+    while (hundredths_less(1) > low) {
+      const int64_t middle = low + (capacity_ - low) / 2;
+      if (!fits(way, middle, Effort::quick)) low = middle;
+    }
+  }
+
+  std::span<Squeezer> ways_;
+  std::vector<size_t> order_;
+  int64_t persistent_ = 0;
+  LeastPlan least_;
+  int64_t capacity_ = 0;  // At which the least plan was found.
+};
+
+}  // namespace
+
+LeastPlan least_plan(std::span<Squeezer> ways) { return Lowering(ways).run(); }
 
 }  // namespace snug

@@ -21,6 +21,10 @@ class Squeezer {
   const Problem& problem() const { return *problem_; }
   // In the order of the program, every node once.
   const Plan& free_plan();
+  // The time of every node once, by the problem's costs.
+  double free_ns() const { return free_ns_; }
+  // Whether that plan is within the capacity.
+  bool fits_freely(int64_t capacity);
   // No plan has a smaller arena.
   int64_t least_bytes();
   // A plan whose arena is within the capacity; nothing when none was found. quick: any plan; full:
@@ -34,7 +38,6 @@ class Squeezer {
 
  private:
   int64_t least_without_file();
-  bool fits_freely(int64_t capacity);
   std::optional<Plan> recomputed(int64_t capacity, Effort effort);
   std::optional<Plan> squeeze(int64_t capacity, Effort effort);
   std::optional<Plan> spilled(int64_t capacity, Effort effort);
@@ -46,6 +49,7 @@ class Squeezer {
   const Problem* problem_;
   std::optional<Plan> free_;  // Made when it is first wanted,
   int64_t free_bytes_ = 0;    // which is not below this.
+  double free_ns_ = 0;
   SpillLimits spill_;
   DiskSpeed disk_;
   std::unique_ptr<UnitGraph> graph_;              // Made when it is first wanted.
@@ -57,6 +61,11 @@ class Squeezer {
 
 // The least budget at which one of the problems was found to have a plan, to a hundredth: at two
 // hundredths less there is none. All of them have the same persistent bytes.
-int64_t least_budget(std::span<Squeezer> ways);
+struct LeastPlan {
+  int64_t budget_bytes = 0;
+  size_t way = 0;  // Which of the problems.
+  Plan plan;
+};
+LeastPlan least_plan(std::span<Squeezer> ways);
 
 }  // namespace snug

@@ -68,15 +68,18 @@ TEST(Squeezer, TheLeastBudgetIsTheLeastOfAllWays) {
   for (Problem& problem : problems) problem.persistent_bytes = 1000;
   std::vector<Squeezer> ways;
   for (const Problem& problem : problems) ways.emplace_back(problem);
-  const int64_t least = least_budget(ways);
+  const LeastPlan found = least_plan(ways);
+  const int64_t least = found.budget_bytes;
+  validate(problems[found.way], found.plan);
+  EXPECT_LE(found.plan.total_bytes(), least);
   const auto works = [&](int64_t budget) {
     return ways[0].plan(budget - 1000, Effort::full) || ways[1].plan(budget - 1000, Effort::full);
   };
   EXPECT_TRUE(works(least));
   EXPECT_FALSE(works(least * 98 / 100));
   // A search that is no proof may find a little less alone.
-  EXPECT_LE(least * 96 / 100, least_budget({&ways[0], 1}));
-  EXPECT_LE(least * 96 / 100, least_budget({&ways[1], 1}));
+  EXPECT_LE(least * 96 / 100, least_plan({&ways[0], 1}).budget_bytes);
+  EXPECT_LE(least * 96 / 100, least_plan({&ways[1], 1}).budget_bytes);
 }
 
 }  // namespace
