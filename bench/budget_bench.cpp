@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 
 #include "bench/arguments.h"
 #include "bench/workloads/workloads.h"
@@ -24,6 +25,7 @@ constexpr const char* kHelp =
 
   --threads N    default: all cores
   --turns N      steps of each plan; default 7
+  --nodes        instead: the predicted and the measured time of each kind of node without a budget
 
 Of each workload, from all of its arena to the least that works: the plan, its predicted and its
 measured time. "same bits" is all of it in a reproducible run. The plans of a workload take turns,
@@ -34,6 +36,7 @@ processor, and ratios the median of the turns' own. SNUG_NO_SPILL=1: without a f
 struct Settings {
   int threads = 0;
   int turns = 7;
+  bool nodes = false;
   std::vector<std::string> names;
 };
 
@@ -48,7 +51,7 @@ struct StepTime {
 class Trial {
  public:
   Trial(const Workload& workload, int threads, int64_t budget_bytes, bool reproducible = false)
-      : data_(workload, 1), model_(workload.model()) {
+      : threads_(threads), data_(workload, 1), model_(workload.model()) {
     const double start = clock_ns(CLOCK_MONOTONIC);
     model_.compile(workload.compile);
     model_.network().set_paths();
@@ -85,20 +88,44 @@ class Trial {
 
   SpilledBytes spilled() const { return spilled_bytes(runner_->programs()[0]->problem(), plan()); }
 
-  StepTime step() {
+  StepTime step(Program::Mode mode = Program::Mode::plain) {
     stager_->begin_pass(pass_++);
     const auto batch = stager_->next(*runner_);
     feed_learning_rates(runner_->step(), *batch->program);
     const StepTime start{clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_PROCESS_CPUTIME_ID)};
-    batch->program->run(batch->info);
+    batch->program->run(batch->info, mode);
     times.push_back({clock_ns(CLOCK_MONOTONIC) - start.wall_ns,
                      clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start.processor_ns});
     return times.back();
   }
 
+  // Of each kind of node: the name of its op.
+  struct NodeTime {
+    double predicted_ns = 0, measured_ns = 0;
+    int count = 0;
+  };
+  std::map<std::string, NodeTime> node_times() const {
+    const Program& program = *runner_->programs()[0];
+    std::map<std::string, NodeTime> times;
+    for (size_t i = 0; i < program.profile().size(); ++i) {
+      const NodeProfile& profile = program.profile()[i];
+      const ProblemNode& node = program.problem().nodes[plan().steps[i].node];
+      NodeTime& time = times[profile.name.substr(profile.name.rfind('/') + 1)];
+      time.predicted_ns += node.cost_ns;
+      time.measured_ns += profile.nanoseconds * runs_of(node) / static_cast<double>(profile.runs);
+      ++time.count;
+    }
+    return times;
+  }
+
   std::vector<StepTime> times;
 
  private:
+  // That a step makes of a node, on the clock: lanes run side by side.
+  double runs_of(const ProblemNode& node) const {
+    const Stage& stage = runner_->programs()[0]->problem().stages[node.stage];
+    return static_cast<double>(stage.parts) / std::min(stage.lanes, threads_);
+  }
   static RunnerOptions options_of(int threads, int64_t budget_bytes, bool reproducible) {
     RunnerOptions options{.target = {.threads = threads},
                           .borrow_inputs = true,
@@ -111,6 +138,7 @@ class Trial {
     return options;
   }
 
+  int threads_;
   WorkloadData data_;
   Model model_;
   std::optional<Stager> stager_;
@@ -161,7 +189,7 @@ int64_t least_budget(const Workload& workload, int threads) {
   return 0;
 }
 
-void run(const Workload& workload, const Settings& settings) {
+void print_shares(const Workload& workload, const Settings& settings) {
   const double start = clock_ns(CLOCK_MONOTONIC);
   const int64_t least = least_budget(workload, settings.threads);
   const double seconds = (clock_ns(CLOCK_MONOTONIC) - start) / 1e9;
@@ -195,11 +223,30 @@ void run(const Workload& workload, const Settings& settings) {
   for (const Share& share : shares) print(share, free);
 }
 
+void print_nodes(const Workload& workload, const Settings& settings) {
+  Trial trial(workload, settings.threads, kUnlimited);
+  Arena memory(static_cast<size_t>(trial.plan().arena_bytes));
+  memory.touch();
+  trial.bind(memory);
+  for (int turn = 0; turn < settings.turns; ++turn) {
+    trial.step();
+    trial.step(Program::Mode::profiled);
+  }
+  std::printf("%s: predicted %.2f ms, measured %.2f ms\n", workload.name.c_str(),
+              trial.predicted_ns() / 1e6, least(trial, &StepTime::wall_ns) / 1e6);
+  for (const auto& [name, time] : trial.node_times()) {
+    std::printf("  %-40s %4d nodes  predicted %9.3f ms, measured %9.3f ms: %.2f\n", name.c_str(),
+                time.count, time.predicted_ns / 1e6, time.measured_ns / 1e6,
+                time.predicted_ns / time.measured_ns);
+  }
+}
+
 Settings parse(int argc, char** argv) {
   Settings settings;
   settings.names = Arguments()
                        .value("--threads", settings.threads)
                        .value("--turns", settings.turns)
+                       .flag("--nodes", settings.nodes)
                        .parse(argc, argv);
   settings.turns = std::max(1, settings.turns);
   if (settings.threads == 0) settings.threads = hardware_threads();
@@ -209,7 +256,8 @@ Settings parse(int argc, char** argv) {
 
 void run(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
-  for (const std::string& name : settings.names) run(workload(name), settings);
+  for (const std::string& name : settings.names)
+    (settings.nodes ? print_nodes : print_shares)(workload(name), settings);
 }
 
 }  // namespace
