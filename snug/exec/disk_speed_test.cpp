@@ -33,9 +33,9 @@ TEST(DiskSpeed, TextIsReadBackOrRefused) {
   ASSERT_TRUE(disk_in(text_of(speed)));
   EXPECT_EQ(disk_in(text_of(speed))->write, 2.5);
   EXPECT_FALSE(disk_in(""));
-  EXPECT_FALSE(disk_in("version: 1\nread: 0\nwrite: 1\nstart_ns: 1\n"));
-  EXPECT_FALSE(disk_in("version: 1\nread: 1\nwrite: nan\nstart_ns: 1\n"));
-  EXPECT_FALSE(disk_in("version: 2\nread: 1\nwrite: 1\nstart_ns: 1\n"));
+  EXPECT_FALSE(disk_in("version: 2\nread: 0\nwrite: 1\nstart_ns: 1\n"));
+  EXPECT_FALSE(disk_in("version: 2\nread: 1\nwrite: nan\nstart_ns: 1\n"));
+  EXPECT_FALSE(disk_in("version: 9\nread: 1\nwrite: 1\nstart_ns: 1\n"));
 }
 
 }  // namespace

@@ -43,9 +43,13 @@ double node_ns(const CostModel& model, const Node& node, const StageWork& work) 
   const int64_t rest = work.rows - work.part_rows * (work.parts - 1);
   const double full = work.parts - 1;
   if (work.lanes == 1) {
-    const double start = work.parts * (model.node_ns + (work.threads > 1 ? model.fork_ns : 0));
-    return start + full * run_ns(model, node, work.part_rows, work.threads, work.threads) +
-           run_ns(model, node, rest, work.threads, work.threads);
+    // Kernels share out rows: a part of one row keeps one thread busy.
+    const auto part_ns = [&](int64_t rows) {
+      const int threads = static_cast<int>(std::clamp<int64_t>(rows, 1, work.threads));
+      return model.node_ns + (threads > 1 ? model.fork_ns : 0) +
+             run_ns(model, node, rows, threads, threads);
+    };
+    return full * part_ns(work.part_rows) + part_ns(rest);
   }
   // Lanes side by side: together they have the speed of as many threads.
   const int busy = std::min(work.lanes, work.cores);

@@ -56,7 +56,18 @@ TEST_F(CostModelTest, SmallerPartsReadTheWeightsAgain) {
     EXPECT_LT(in_parts(128, lanes), in_parts(16, lanes));
     EXPECT_LT(in_parts(16, lanes), in_parts(1, lanes));
   }
-  EXPECT_LT(in_parts(1, 2), in_parts(1, 1)) << "every part of one lane starts all threads";
+  EXPECT_LT(in_parts(1, 2), in_parts(1, 1)) << "a part of one row in one lane has one thread";
+}
+
+TEST_F(CostModelTest, APartOfOneRowKeepsOneThreadBusy) {
+  StageWork work{.rows = 64, .part_rows = 1, .parts = 64};
+  const double one = ns(product_, work);
+  work.threads = 2;
+  EXPECT_DOUBLE_EQ(ns(product_, work), one);
+  work.part_rows = 2;
+  work.parts = 32;
+  costs_.fork_ns = 0;
+  EXPECT_LT(ns(product_, work), one);
 }
 
 TEST_F(CostModelTest, ARestCountsByItsRows) {
