@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <vector>
 
 namespace snug {
 namespace {
@@ -13,7 +14,22 @@ TEST(NearestWord, BearsTypingMistakes) {
   EXPECT_EQ(nearest_word("rleu", kWords), "relu");
   EXPECT_EQ(nearest_word("sigmod", kWords), "sigmoid");
   EXPECT_EQ(nearest_word("Soft_Max", kWords), "softmax");
-  EXPECT_EQ(nearest_word("", kWords), "relu");
+  EXPECT_EQ(nearest_word("soft", kWords), "softmax");
+}
+
+TEST(NearestWord, IsNoneWhereAllAreFarAway) {
+  EXPECT_EQ(nearest_word("lstm", kWords), "");
+  EXPECT_EQ(nearest_word("", kWords), "");
+  EXPECT_EQ(nearest_word("x", {}), "");
+}
+
+TEST(NearestWord, IsSaid) {
+  EXPECT_EQ(did_you_mean("rellu", kWords), "did you mean \"relu\"?");
+  EXPECT_EQ(did_you_mean("rellu", kWords, ""), "did you mean relu?");
+  EXPECT_EQ(did_you_mean("tanh", kWords, ""), "there are relu, selu, sigmoid, softmax");
+  const std::vector<std::string_view> many(17, "relu");
+  EXPECT_EQ(did_you_mean("tanh", many),
+            "none of the 17 that there are is like it (docs/run_file.md lists them)");
 }
 
 TEST(NearestWord, CapitalsAndUnderscoresDoNotCount) {

@@ -201,7 +201,7 @@ TEST(ReadNetwork, SaysWhatIsWrongAndWhere) {
     return functional(Json::array({input("in"), more}), {"in", 0, 0}, {"a", 0, 0});
   };
   EXPECT_EQ(refusal(with(layer("LSTM", "a", kUnits, nodes))).substr(0, 41),
-            "layer \"a\" (LSTM): Snug has no such layer ");
+            "layer \"a\" (LSTM): Snug has no such layer;");
   EXPECT_EQ(refusal(with(layer("Dense", "a", {{"units", 0}}, nodes))).substr(0, 17),
             "layer \"a\" (Dense)");
   EXPECT_EQ(refusal(with(layer("Conv2D", "a", {{"filters", 2}, {"kernel_size", 3}}, nodes)))

@@ -41,8 +41,9 @@ const LayerEntry& entry_of(const std::string& class_name, const Json& layer,
         "layers only",
         where, module);
   }
-  throw Error("{}: Snug has no such layer (the nearest that it has is {}); nothing was loaded",
-              where, nearest_word(class_name, names));
+  const std::string_view nearest = nearest_word(class_name, names);
+  throw Error("{}: Snug has no such layer{}; nothing was loaded", where,
+              nearest.empty() ? "" : fmt::format(" (the nearest that it has is {})", nearest));
 }
 
 DType dtype_of(const Json& config, const std::string& where) {

@@ -72,8 +72,7 @@ constexpr auto kNames = [] {
 const Entry& find(std::string_view name) {
   const auto* found = std::ranges::find(kEntries, name, &Entry::name);
   if (found == kEntries.end()) {
-    throw Error("there is no activation \"{}\"; did you mean \"{}\"?", name,
-                nearest_word(name, kNames));
+    throw Error("there is no activation \"{}\"; {}", name, did_you_mean(name, kNames));
   }
   return *found;
 }

@@ -134,12 +134,12 @@ class VarianceScaling final : public RandomInitializer {
         "truncated_normal", "untruncated_normal", "uniform", "normal"};
     if (!(scale_ > 0)) throw Error("VarianceScaling: scale is {}; it must be above 0", scale_);
     if (!std::ranges::count(modes, mode_)) {
-      throw Error("VarianceScaling: there is no mode \"{}\"; did you mean \"{}\"?", mode_,
-                  nearest_word(mode_, modes));
+      throw Error("VarianceScaling: there is no mode \"{}\"; {}", mode_,
+                  did_you_mean(mode_, modes));
     }
     if (!std::ranges::count(distributions, distribution_)) {
-      throw Error("VarianceScaling: there is no distribution \"{}\"; did you mean \"{}\"?",
-                  distribution_, nearest_word(distribution_, distributions));
+      throw Error("VarianceScaling: there is no distribution \"{}\"; {}", distribution_,
+                  did_you_mean(distribution_, distributions));
     }
   }
 
@@ -293,8 +293,7 @@ InitializerPtr make_initializer(std::string_view name) {
   for (const Entry& entry : kEntries) {
     if (same_word(name, entry.name)) return entry.make();
   }
-  throw Error("there is no initializer \"{}\"; did you mean \"{}\"?", name,
-              nearest_word(name, initializer_words()));
+  throw Error("there is no initializer \"{}\"; {}", name, did_you_mean(name, initializer_words()));
 }
 
 }  // namespace snug

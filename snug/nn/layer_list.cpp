@@ -97,7 +97,7 @@ const LayerEntry& find_layer(std::string_view name) {
   for (const LayerEntry& entry : kLayers) {
     if (same_word(name, entry.class_name)) return entry;
   }
-  throw Error("there is no layer \"{}\"; did you mean \"{}\"?", name, nearest_class(name, kNames));
+  throw Error("there is no layer \"{}\"; {}", name, suggested(nearest_class(name, kNames), kNames));
 }
 
 }  // namespace snug

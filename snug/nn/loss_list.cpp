@@ -119,8 +119,8 @@ Pointer by_word(const Entries& entries, std::string_view word, std::string_view 
   std::vector<std::string_view> words = classes(entries);
   for (const ShortForm& form : kShortForms) words.push_back(form.word);
   words.push_back(more);
-  throw Error("there is no {} \"{}\"; did you mean \"{}\"?", what, word,
-              nearest_class(word, words));
+  throw Error("there is no {} \"{}\"; {}", what, word,
+              suggested(nearest_class(word, words), words));
 }
 
 }  // namespace

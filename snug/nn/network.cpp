@@ -301,6 +301,7 @@ std::string snake_case(std::string_view class_name) {
 
 std::string nearest_class(std::string_view word, std::span<const std::string_view> class_names) {
   const std::string_view nearest = nearest_word(word, class_names);
+  if (nearest.empty()) return "";
   const bool has_capitals =
       std::ranges::any_of(word, [](unsigned char c) { return std::isupper(c) != 0; });
   return has_capitals ? std::string(nearest) : snake_case(nearest);

@@ -113,8 +113,8 @@ class Network : public LayerDefinition {
 // Keras's automatic name for a class: "Conv2DTranspose" -> "conv2d_transpose".
 std::string snake_case(std::string_view class_name);
 
-// Which class the user most likely meant, spelled as the user spells: "max_pooling2d" where `word`
-// has no capitals, else "MaxPooling2D".
+// Which class the user most likely meant (nearest_word.h), spelled as the user spells:
+// "max_pooling2d" where `word` has no capitals, else "MaxPooling2D". Empty: none.
 std::string nearest_class(std::string_view word, std::span<const std::string_view> class_names);
 
 }  // namespace snug

@@ -16,8 +16,7 @@ std::string_view known_name(std::string_view name) {
   for (const std::string_view known : kNames) {
     if (known == name) return known;
   }
-  throw Error("there is no operation \"{}\"; did you mean \"{}\"?", name,
-              nearest_word(name, kNames));
+  throw Error("there is no operation \"{}\"; {}", name, did_you_mean(name, kNames));
 }
 
 Symbol on_symbols(std::string_view name, const Symbols& in,

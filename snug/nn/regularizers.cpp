@@ -67,8 +67,7 @@ RegularizerPtr make_regularizer(std::string_view name) {
   if (same_word(name, words[0])) return l1();
   if (same_word(name, words[1])) return l2();
   if (same_word(name, words[2])) return l1_l2();
-  throw Error("there is no regularizer \"{}\"; did you mean \"{}\"?", name,
-              nearest_word(name, words));
+  throw Error("there is no regularizer \"{}\"; {}", name, did_you_mean(name, words));
 }
 
 }  // namespace snug

@@ -38,8 +38,7 @@ Optimizer make_optimizer(std::string_view name) {
     if (word == entry.word) return entry.make();
   }
   const std::vector<std::string_view> words = optimizer_words();
-  throw Error("there is no optimizer \"{}\"; did you mean \"{}\"? There are {}", name,
-              nearest_word(name, words), fmt::join(words, ", "));
+  throw Error("there is no optimizer \"{}\"; {}", name, did_you_mean(name, words));
 }
 
 Optimizer::Optimizer(const char* name) : Optimizer(make_optimizer(name)) {}

@@ -114,6 +114,10 @@ void OptimizerDefinition::check() const {
     throw Error("{}: learning_rate is {}; it must be a number", class_name(),
                 s.learning_rate.at(0));
   }
+  if (!s.learning_rate.schedule() && s.learning_rate.at(0) < 0) {
+    throw Error("{}: learning_rate is {}, which would raise the loss; it must be 0 or more",
+                class_name(), s.learning_rate.at(0));
+  }
   if (s.clipnorm.has_value() + s.clipvalue.has_value() + s.global_clipnorm.has_value() > 1) {
     throw Error(
         "{}: more than one of clipnorm, clipvalue and global_clipnorm is given; "

@@ -21,8 +21,7 @@ TEST(Optimizer, GoesByKerasNames) {
   EXPECT_EQ(short_form->common().weight_decay, 0.004);
   EXPECT_EQ(short_form->common().name, "adam_w");
   EXPECT_EQ(error_of([] { make_optimizer("adm"); }),
-            "there is no optimizer \"adm\"; did you mean \"adam\"? There are adam, adamw, adamax, "
-            "adadelta, adagrad, lion, nadam, rmsprop, sgd");
+            "there is no optimizer \"adm\"; did you mean \"adam\"?");
 }
 
 TEST(Optimizer, TakesOptions) {
@@ -50,6 +49,8 @@ TEST(Optimizer, SaysWhatIsWrongWithItsSettings) {
   EXPECT_EQ(error_of([] { Adam({.clipnorm = -1}); }), "Adam: clipnorm is -1; it must be above 0");
   EXPECT_EQ(error_of([] { Lion({.global_clipnorm = NAN}); }),
             "Lion: global_clipnorm is nan; it must be above 0");
+  EXPECT_EQ(error_of([] { Adam({.learning_rate = -1}); }),
+            "Adam: learning_rate is -1, which would raise the loss; it must be 0 or more");
   EXPECT_EQ(error_of([] { Adam({.learning_rate = NAN}); }),
             "Adam: learning_rate is nan; it must be a number");
   EXPECT_EQ(error_of([] { Nadam({.use_ema = true, .ema_momentum = 1.5}); }),
