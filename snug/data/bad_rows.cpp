@@ -27,8 +27,8 @@ BadRowPolicy bad_row_policy(std::string_view word) {
   for (size_t i = 0; i < kPolicies.size(); ++i) {
     if (same_word(kPolicies[i], word)) return static_cast<BadRowPolicy>(i);
   }
-  throw Error("\"{}\" is nothing that can be done with a bad row; did you mean {}?", word,
-              nearest_word(word, kPolicies));
+  throw Error("\"{}\" is nothing that can be done with a bad row; {}", word,
+              did_you_mean(word, kPolicies, ""));
 }
 
 std::string BadRow::text() const {

@@ -15,6 +15,11 @@ constexpr size_t kBlockBytes = size_t{1} << 20;
 constexpr size_t kMostRows = 256;  // Of a block.
 constexpr size_t kMostBadRows = size_t{1} << 20;
 
+bool is_float(StoredType stored) {
+  return stored == StoredType::float16 || stored == StoredType::float32 ||
+         stored == StoredType::float64;
+}
+
 class CheckedSource final : public RenumberedSource {
  public:
   using BadNumbers = std::shared_ptr<const std::vector<int64_t>>;  // Sorted.
@@ -55,8 +60,8 @@ class CheckedSource final : public RenumberedSource {
 // Reads all rows of a source, block by block, and finds the bad ones.
 class RowCheck {
  public:
-  RowCheck(Source& source, std::optional<int64_t> classes, const RowVisitor& visitor)
-      : source_(source), classes_(classes), visitor_(visitor) {
+  RowCheck(Source& source, const RowRules& rules, const RowVisitor& visitor)
+      : source_(source), rules_(rules), visitor_(visitor) {
     size_t widest = 1;
     for (const Field& field : source.fields()) {
       widest = std::max(widest, static_cast<size_t>(field.row.size()) * sizeof(float));
@@ -102,17 +107,38 @@ class RowCheck {
 
   void read(int field, std::span<const int64_t> rows) {
     const Field& from = source_.fields()[field];
-    const bool labels = from.role == FieldRole::target && classes_;
-    const DType dtype = labels ? DType::int32 : DType::float32;
+    const bool labels = from.role == FieldRole::target && rules_.classes;
+    const std::optional<int64_t> ids = ids_below(field);
+    const bool floats = is_float(from.stored);
+    const DType dtype = labels || (ids && !floats) ? DType::int32 : DType::float32;
     const int64_t elements = std::ssize(rows) * from.row.size();
     source_.read(field, rows, {{dtype, Shape{elements}}, buffer_.data()});
-    if (!labels) return;
-    const std::span<const int32_t> values(reinterpret_cast<const int32_t*>(buffer_.data()),
-                                          static_cast<size_t>(elements));
-    for (const int32_t label : values) {
-      if (label >= 0 && label < *classes_) continue;
+    const std::span<const float> numbers = std::span(buffer_).first(elements);
+    const std::span<const int32_t> whole(reinterpret_cast<const int32_t*>(buffer_.data()),
+                                         static_cast<size_t>(elements));
+    if (labels) check_labels(whole);
+    if (ids && floats) check_ids(numbers, *ids);
+    if (ids && !floats) check_ids(whole, *ids);
+  }
+
+  std::optional<int64_t> ids_below(int field) const {
+    const bool known = field < std::ssize(rules_.ids_below);
+    return known ? rules_.ids_below[static_cast<size_t>(field)] : std::nullopt;
+  }
+
+  void check_labels(std::span<const int32_t> labels) const {
+    for (const int32_t label : labels) {
+      if (label >= 0 && label < *rules_.classes) continue;
       throw DataError("the label is {}, but the model has {} outputs, for labels 0 to {}", label,
-                      *classes_, *classes_ - 1);
+                      *rules_.classes, *rules_.classes - 1);
+    }
+  }
+
+  template <typename T>
+  void check_ids(std::span<const T> ids, int64_t below) const {
+    for (const T id : ids) {
+      if (id > -1 && static_cast<double>(id) < static_cast<double>(below)) continue;
+      throw DataError("the id {} is none of the embedding's, which are 0 to {}", id, below - 1);
     }
   }
 
@@ -140,7 +166,7 @@ class RowCheck {
   }
 
   Source& source_;
-  std::optional<int64_t> classes_;
+  const RowRules& rules_;
   const RowVisitor& visitor_;
   int64_t block_rows_ = 1;
   std::vector<float> buffer_;
@@ -148,8 +174,8 @@ class RowCheck {
 
 }  // namespace
 
-void visit_rows(Source& source, std::optional<int64_t> classes, const RowVisitor& visitor) {
-  RowCheck(source, classes, visitor).run();
+void visit_rows(Source& source, const RowRules& rules, const RowVisitor& visitor) {
+  RowCheck(source, rules, visitor).run();
 }
 
 CheckedData checked(SourcePtr source, const CheckOptions& options) {
@@ -166,7 +192,7 @@ CheckedData checked(SourcePtr source, const CheckOptions& options) {
   std::vector<int64_t> bad;
   BadRows policy(options.files != nullptr ? *options.files : real_files(), options.bad_rows);
   const std::string name = source->fields()[0].name;
-  visit_rows(*source, options.classes,
+  visit_rows(*source, options.rules,
              {.bad =
                   [&](int64_t row, const BadRow& what) {
                     if (bad.size() == kMostBadRows) {

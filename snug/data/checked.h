@@ -4,16 +4,24 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "snug/data/bad_rows.h"
 #include "snug/data/source.h"
 
 namespace snug::data {
 
+// What a model asks of its rows beyond numbers that are finite.
+struct RowRules {
+  // Whole-number targets must be from 0 up to, but not, this: the model's outputs. Nullopt: any.
+  std::optional<int64_t> classes = {};
+  // So must the numbers of each input: the rows of an embedding. Shorter: any.
+  std::vector<std::optional<int64_t>> ids_below = {};
+};
+
 struct CheckOptions {
   BadRowOptions bad_rows;
-  // Whole-number targets must be from 0 up to, but not, this: the model's outputs. Nullopt: any.
-  std::optional<int64_t> classes;
+  RowRules rules;
   FileSystem* files = nullptr;  // For quarantine; null: the machine's own.
 };
 
@@ -29,7 +37,7 @@ struct RowVisitor {
   std::function<void(int field, int64_t first, std::span<const float> values)> good;
 };
 // Of a source with random access, in order.
-void visit_rows(Source& source, std::optional<int64_t> classes, const RowVisitor& visitor);
+void visit_rows(Source& source, const RowRules& rules, const RowVisitor& visitor);
 
 // Reads all rows once and leaves out those that cannot be read (a number that is not finite, a
 // label that is none), so that a pass has the same rows in every epoch and its length is known. The

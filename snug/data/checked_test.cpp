@@ -32,7 +32,7 @@ TEST(Checked, LeavesOutBadRowsWhereverTheyAre) {
       }
       if (good.empty()) continue;
       data::CheckOptions options = skipping();
-      options.classes = 3;
+      options.rules.classes = 3;
       const data::CheckedData checked =
           data::checked(data::arrays(Array(x.data(), {rows, 2}), Array(y.data(), {rows})), options);
       ASSERT_EQ(checked.source->rows(), std::ssize(good));
@@ -46,6 +46,18 @@ TEST(Checked, LeavesOutBadRowsWhereverTheyAre) {
   }
 }
 
+TEST(Checked, IdsThatAnEmbeddingDoesNotHaveAreBad) {
+  const std::vector<int32_t> ids = {0, 9, 10, 0, -1, 5, 3, 3};
+  const std::vector<float> numbers(ids.begin(), ids.end());
+  for (const Array& x : {Array(ids.data(), {4, 2}), Array(numbers.data(), {4, 2})}) {
+    data::CheckOptions options = skipping();
+    options.rules.ids_below = {10};
+    const data::CheckedData checked = data::checked(data::arrays(x), options);
+    EXPECT_EQ(checked.bad_rows, 2);
+    EXPECT_EQ(checked.source->place(0, 1), "x: row 3");
+  }
+}
+
 TEST(Checked, QuarantineWritesThemDown) {
   MemoryFiles files;
   const std::vector<float> x = {1, 2, INFINITY, 4, 5, 6};
@@ -53,7 +65,7 @@ TEST(Checked, QuarantineWritesThemDown) {
   const data::CheckedData checked = data::checked(
       data::arrays(Array(x.data(), {3, 2}), Array(y.data(), {3})),
       {.bad_rows = {.policy = BadRowPolicy::quarantine, .most = 1, .rejected = "rejected.csv"},
-       .classes = 2,
+       .rules = {.classes = 2},
        .files = &files});
   EXPECT_EQ(checked.source->rows(), 1);
   EXPECT_EQ(read_text(files, "rejected.csv"),

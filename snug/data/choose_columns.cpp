@@ -20,8 +20,8 @@ void check_name(std::string_view name, const std::vector<ColumnScan>& scans, std
   std::vector<std::string_view> names;
   for (const ColumnScan& scan : scans) names.push_back(scan.name);
   if (std::ranges::find(names, name) != names.end()) return;
-  throw Error("{}: there is no column \"{}\" for {}; did you mean \"{}\"?", file, name, what,
-              nearest_word(name, names));
+  throw Error("{}: there is no column \"{}\" for {}; {}", file, name, what,
+              did_you_mean(name, names));
 }
 
 ColumnUse chosen_use(const ColumnScan& scan, Role role) {

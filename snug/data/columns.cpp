@@ -27,7 +27,7 @@ ColumnUse column_use(std::string_view word) {
   }
   if (same_word(word, "standardize")) return ColumnUse::standardise;
   if (same_word(word, "classes")) return ColumnUse::index;
-  throw Error("\"{}\" is no use of a column; did you mean {}?", word, nearest_word(word, kUses));
+  throw Error("\"{}\" is no use of a column; {}", word, did_you_mean(word, kUses, ""));
 }
 
 int64_t Column::width() const {

@@ -363,8 +363,8 @@ Columns columns_like(const Columns& like, const CsvTable& table) {
   for (const Column& column : like.columns) {
     const bool needed = like.is_input(column);
     if (!needed || columns.find(column.name) != nullptr) continue;
-    throw DataError("{}: there is no column \"{}\", which the training data has; is it \"{}\"?",
-                    table.file_name(), column.name, nearest_word(column.name, names));
+    throw DataError("{}: there is no column \"{}\", which the training data has; {}",
+                    table.file_name(), column.name, did_you_mean(column.name, names));
   }
   std::erase_if(columns.labels, [&](const auto& label) { return !columns.find(label); });
   if (!columns.find(columns.weight)) columns.weight.clear();

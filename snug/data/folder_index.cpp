@@ -60,13 +60,9 @@ FolderIndex::FolderIndex(FileSystem& files, const FolderOptions& options)
           "that there are no labels",
           folder_.string());
     }
-    for (const std::string& name : options.class_names) {
-      if (std::ranges::count(folders, name) > 0) continue;
-      throw Error("{}: class_names has \"{}\", but there is no such folder; there are {}",
-                  folder_.string(), name, fmt::join(folders, ", "));
-    }
-    class_names_ = options.class_names.empty() ? folders : options.class_names;
+    name_classes(options, folders);
     for (size_t i = 0; i < class_names_.size(); ++i) {
+      if (std::ranges::count(folders, class_names_[i]) == 0) continue;
       add_folder(files, options, class_names_[i], static_cast<int32_t>(i), 0);
     }
   } else {
@@ -81,6 +77,23 @@ FolderIndex::FolderIndex(FileSystem& files, const FolderOptions& options)
   take_subset(options);
   names_.shrink_to_fit();
   entries_.shrink_to_fit();
+}
+
+void FolderIndex::name_classes(const FolderOptions& options,
+                               const std::vector<std::string>& folders) {
+  for (const std::string& name : options.class_names) {
+    if (std::ranges::count(folders, name) > 0) continue;
+    throw Error("{}: class_names has \"{}\", but there is no such folder; there are {}",
+                folder_.string(), name, fmt::join(folders, ", "));
+  }
+  class_names_ = options.class_names.empty() ? folders : options.class_names;
+  if (options.known_classes.empty() || !options.class_names.empty()) return;
+  class_names_ = options.known_classes;
+  for (const std::string& folder : folders) {
+    if (std::ranges::count(class_names_, folder) > 0) continue;
+    throw Error("{}: \"{}\" is no class of the training data, which has {}; move the folder away",
+                folder_.string(), folder, fmt::join(class_names_, ", "));
+  }
 }
 
 // Keras goes through the folders sorted by their whole paths, and through the files of each.

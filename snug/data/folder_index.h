@@ -19,6 +19,8 @@ struct FolderOptions {
   std::vector<std::string_view> endings;
   bool labelled = true;                  // Else all files of the folder and what is in it.
   std::vector<std::string> class_names;  // Sub-folders in this order; empty: all, sorted.
+  // Of the training data: a class keeps its number where others have no folder here.
+  std::vector<std::string> known_classes;
   // Files are shuffled by the seed, exactly as Keras does with the same seed, and the last
   // `validation_split` of them are for validation.
   double validation_split = 0;
@@ -30,8 +32,8 @@ struct FolderOptions {
 class FolderIndex {
  public:
   // Throws FileError for a folder that cannot be listed; Error that names what there is, for one
-  // without files, without sub-folders or without one of the class names, and for a split that
-  // leaves nothing.
+  // without files, without sub-folders, without one of the class names or with a class that is not
+  // known, and for a split that leaves nothing.
   FolderIndex(FileSystem& files, const FolderOptions& options);
 
   int64_t size() const { return static_cast<int64_t>(order_.size()); }
@@ -45,6 +47,7 @@ class FolderIndex {
     uint32_t name = 0;  // Where its name begins.
     int32_t label = 0;
   };
+  void name_classes(const FolderOptions& options, const std::vector<std::string>& folders);
   void add_folder(FileSystem& files, const FolderOptions& options, const std::string& inner,
                   int32_t label, int depth);
   void take_subset(const FolderOptions& options);

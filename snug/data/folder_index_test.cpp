@@ -48,6 +48,20 @@ TEST_F(FolderIndexTest, ClassesAreSubFoldersInOrder) {
   EXPECT_EQ(index({.labelled = false}).size(), 6);
 }
 
+TEST_F(FolderIndexTest, AClassKeepsTheNumberThatItHasInTraining) {
+  put("f/dog/a.txt");
+  const FolderIndex found = index({.known_classes = {"cat", "dog"}});
+  EXPECT_EQ(found.class_names(), (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(found.size(), 1);
+  EXPECT_EQ(found.label(0), 1);
+  put("f/fox/b.txt");
+  EXPECT_EQ(
+      message_of([&] {
+        index({.known_classes = {"cat", "dog"}});
+      }),
+      "f: \"fox\" is no class of the training data, which has cat, dog; move the folder away");
+}
+
 // numpy.random.RandomState(7).shuffle(list(range(10))) gives 8 5 0 2 1 9 7 3 6 4.
 TEST_F(FolderIndexTest, TheSplitIsTheOneOfKeras) {
   for (int i = 0; i < 10; ++i) put("f/a/" + std::to_string(i) + ".txt");

@@ -197,6 +197,7 @@ ImageFolder image_folder(const ImageFolderOptions& options) {
                             .endings = {".jpg", ".jpeg", ".png", ".bmp", ".gif"},
                             .labelled = options.label_mode != LabelMode::none,
                             .class_names = options.class_names,
+                            .known_classes = options.known_classes,
                             .validation_split = options.validation_split,
                             .subset = options.subset,
                             .seed = options.seed});

@@ -24,7 +24,7 @@ struct ImageFolderOptions {
   int64_t height = 256, width = 256;
   bool bilinear = true;  // Interpolation; else nearest.
   bool crop_to_aspect_ratio = false;
-  std::vector<std::string> class_names;
+  std::vector<std::string> class_names, known_classes;  // See FolderOptions.
   double validation_split = 0;
   FolderSubset subset = FolderSubset::all;
   uint32_t seed = 0;

@@ -18,8 +18,9 @@ std::string unseen_problem(const Column& column, std::string_view cell) {
   if (!is_utf8(cell)) return "text in UTF-8 was expected";
   const std::vector<std::string_view> words(column.vocabulary.begin(), column.vocabulary.end());
   if (words.empty()) return "the rows before it have no category in this column";
+  const std::string_view nearest = nearest_word(cell, words);
   return fmt::format("one of the {} categories of the training data was expected, such as {}",
-                     words.size(), in_quotes(nearest_word(cell, words)));
+                     words.size(), in_quotes(nearest.empty() ? words[0] : nearest));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ SplitKind split_kind(std::string_view word) {
   for (size_t i = 0; i < kKinds.size(); ++i) {
     if (same_word(kKinds[i], word)) return static_cast<SplitKind>(i);
   }
-  throw Error("\"{}\" is no way to split rows; did you mean {}?", word, nearest_word(word, kKinds));
+  throw Error("\"{}\" is no way to split rows; {}", word, did_you_mean(word, kKinds, ""));
 }
 
 namespace data {

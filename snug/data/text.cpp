@@ -24,8 +24,18 @@ std::optional<int32_t> as_label(const std::string& text) {
   return whole ? std::optional(label) : std::nullopt;
 }
 
-// A label a line. Words become numbers in their sorted order.
+// The number of a class of the training data.
+int32_t known_label(const std::string& word, const std::string& where,
+                    const std::vector<std::string>& known) {
+  const auto found = std::ranges::find(known, word);
+  if (found != known.end()) return static_cast<int32_t>(found - known.begin());
+  throw DataError("{}: \"{}\" is no class of the training data, which has {}; mend the line", where,
+                  word, fmt::join(known, ", "));
+}
+
+// A label a line. Words become numbers in their sorted order, or keep those that they have.
 std::vector<int32_t> read_labels(const Path& path, FileSystem& files,
+                                 const std::vector<std::string>& known,
                                  std::vector<std::string>& class_names) {
   std::vector<int32_t> places;  // In the order of first sight.
   std::map<std::string, int32_t> seen;
@@ -42,6 +52,7 @@ std::vector<int32_t> read_labels(const Path& path, FileSystem& files,
           [&] {
             while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
             if (line.empty()) throw DataError("{} is empty, but a label was expected", where());
+            if (!known.empty()) known_label(line, where(), known);
             places.push_back(seen.emplace(line, static_cast<int32_t>(seen.size())).first->second);
             if (seen.size() > kMostClasses)
               throw DataError("{}: more than {} different labels; is it the right file?", where(),
@@ -53,9 +64,12 @@ std::vector<int32_t> read_labels(const Path& path, FileSystem& files,
   std::vector<int32_t> label_of(seen.size());
   int32_t next = 0;
   for (const auto& [word, place] : seen) {
-    label_of[static_cast<size_t>(place)] = numbers ? *as_label(word) : next++;
-    if (!numbers) class_names.push_back(word);
+    label_of[static_cast<size_t>(place)] = !known.empty() ? known_label(word, "", known)
+                                           : numbers      ? *as_label(word)
+                                                          : next++;
+    if (!numbers && known.empty()) class_names.push_back(word);
   }
+  if (!known.empty()) class_names = known;
   for (int32_t& place : places) place = label_of[static_cast<size_t>(place)];
   return places;
 }
@@ -178,7 +192,7 @@ TextData text(const TextOptions& options) {
     data.class_names = texts.index()->class_names();
     for (int64_t i = 0; i < texts.index()->size(); ++i) labels.push_back(texts.index()->label(i));
   } else if (!options.labels.empty()) {
-    labels = read_labels(options.labels, files, data.class_names);
+    labels = read_labels(options.labels, files, options.known_classes, data.class_names);
   }
   std::vector<RowFile> rows;
   rows.push_back(numbered_rows(texts, options, index, learned.rows, files));

@@ -17,6 +17,7 @@ struct TextOptions {
   Path folder;
   bool labelled = true;  // Of a folder.
   std::vector<std::string> class_names;
+  std::vector<std::string> known_classes;  // Of the training data: a class keeps its number.
   double validation_split = 0;
   FolderSubset subset = FolderSubset::all;
   uint32_t seed = 0;

@@ -26,6 +26,7 @@ Texts::Texts(const TextOptions& options, FileSystem& files) : options_(options),
                                       .endings = {".txt"},
                                       .labelled = options.labelled,
                                       .class_names = options.class_names,
+                                      .known_classes = options.known_classes,
                                       .validation_split = options.validation_split,
                                       .subset = options.subset,
                                       .seed = options.seed});

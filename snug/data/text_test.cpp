@@ -87,6 +87,20 @@ TEST_F(TextTest, LabelsAreNumbersOrWords) {
   expect_within(message_of<DataError>([&] { data::text(options); }), "l.txt: line 2 is empty");
 }
 
+TEST_F(TextTest, LabelsKeepTheNumbersOfTheTrainingData) {
+  put("t.txt", "a\nb\n");
+  put("l.txt", "pos\npos\n");
+  data::TextOptions options = lines();
+  options.labels = "l.txt";
+  options.known_classes = {"neg", "pos"};
+  const data::TextData text = data::text(options);
+  EXPECT_EQ(text.class_names, options.known_classes);
+  EXPECT_EQ(read_rows<int32_t>(*text.source, 1, {0, 1}), (std::vector<int32_t>{1, 1}));
+  put("l.txt", "pos\nposs\n");
+  expect_within(message_of<DataError>([&] { data::text(options); }),
+                "l.txt: line 2: \"poss\" is no class of the training data, which has neg, pos");
+}
+
 TEST_F(TextTest, FoldersAreClasses) {
   put("f/neg/1.txt", "bad\nbad film");
   put("f/pos/1.txt", "good film");

@@ -38,8 +38,9 @@ std::shared_ptr<CallbackDefinition> make_callback(std::string_view name) {
   for (const Entry& entry : kCallbacks) {
     if (same_word(entry.class_name, name)) return entry.make();
   }
-  throw Error("there is no callback \"{}\"; did you mean \"{}\"?", name,
-              nearest_class(name, callback_classes()));
+  const std::vector<std::string_view> classes = callback_classes();
+  throw Error("there is no callback \"{}\"; {}", name,
+              suggested(nearest_class(name, classes), classes));
 }
 
 }  // namespace snug

@@ -91,7 +91,18 @@ std::optional<std::string> Divergence::end_epoch(int epoch) {
       epoch + 1, least_loss, least_loss / reference_, reference_);
 }
 
+void Divergence::end_run() const {
+  // After so many epochs it has been said.
+  if (worse_epochs_ == 0 || worse_epochs_ >= kWorseEpochs || !(last_mean_ > 0)) return;
+  log_message(LogLevel::warning,
+              "training ends with a loss of {:.3g}, {:.3g} times the {:.3g} of a constant "
+              "prediction: the model is worse than one that has learned nothing; try a learning "
+              "rate that is 10 or 100 times lower, and inputs and targets scaled to about 1",
+              last_mean_, last_mean_ / reference_, reference_);
+}
+
 void Divergence::warn_of_loss(int epoch, double mean) {
+  last_mean_ = mean;
   worse_epochs_ = reference_ > 0 && mean > kWorse * reference_ ? worse_epochs_ + 1 : 0;
   if (worse_epochs_ != kWorseEpochs) return;
   log_message(LogLevel::warning,
@@ -104,6 +115,14 @@ void Divergence::warn_of_loss(int epoch, double mean) {
 void Divergence::warn_of_gradients(int epoch) {
   if (squares_.empty()) return;
   const double largest = *std::ranges::max_element(squares_);
+  if (largest == 0 && last_mean_ > 0 && warned_of_[0] == 0) {
+    std::ranges::fill(warned_of_, 1);
+    log_message(LogLevel::warning,
+                "nothing is learned: in epoch {} all gradients were zero, with a loss of {:.3g}; "
+                "activations that are saturated (sigmoid, tanh) or dead (ReLU) let none through: "
+                "try a learning rate that is 10 or 100 times lower, and inputs scaled to about 1",
+                epoch + 1, last_mean_);
+  }
   for (size_t i = 0; i < weights_.size(); ++i) {
     const bool vanishes = squares_[i] <= largest * kVanishing * kVanishing && largest > 0;
     if (!weights_[i].watched || !vanishes || warned_of_[i] != 0) continue;

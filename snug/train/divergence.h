@@ -44,6 +44,9 @@ class Divergence {
   void step(double loss, double gradient_norm, std::span<const double> square_norms);
   // What is wrong, where the run is to be stopped. Asked again without steps it finds nothing.
   std::optional<std::string> end_epoch(int epoch);
+  // After the last epoch: a run that ends worse than a constant prediction is warned of, however
+  // short it was.
+  void end_run() const;
 
   void state(StateVisitor& visitor);
 
@@ -61,6 +64,7 @@ class Divergence {
   std::vector<double> squares_;  // Of each weight, over the epoch.
   std::vector<double> warned_of_;
   int64_t worse_epochs_ = 0;
+  double last_mean_ = 0;  // The loss of the last epoch.
 };
 
 }  // namespace snug

@@ -64,6 +64,21 @@ TEST(Divergence, WarnsOfALayerThatDoesNotLearn) {
   EXPECT_EQ(log.messages.size(), length) << "warned twice";
 }
 
+TEST(Divergence, WarnsWhereNothingLearns) {
+  const LogText log;
+  Divergence divergence = two_layers();
+  run_epoch(divergence, 0, {0, 0});
+  EXPECT_FALSE(divergence.end_epoch(0));
+  EXPECT_EQ(log.messages, "") << "a loss of 0 has no gradients";
+  for (int epoch = 1; epoch < 3; ++epoch) {
+    run_epoch(divergence, 0.5, {0, 0});
+    EXPECT_FALSE(divergence.end_epoch(epoch));
+  }
+  const std::string warning = "in epoch 2 all gradients were zero";
+  EXPECT_NE(log.messages.find(warning), std::string::npos) << log.messages;
+  EXPECT_EQ(log.messages.find("all gradients"), log.messages.rfind("all gradients"));
+}
+
 TEST(Divergence, WarnsOfALossThatStaysWorseThanAConstant) {
   const LogText log;
   Divergence divergence = two_layers();
@@ -76,6 +91,23 @@ TEST(Divergence, WarnsOfALossThatStaysWorseThanAConstant) {
   run_epoch(divergence, 3, {1, 1});
   EXPECT_FALSE(divergence.end_epoch(4));
   EXPECT_NE(log.messages.find("constant prediction"), std::string::npos);
+}
+
+TEST(Divergence, WarnsOfAShortRunThatEndsWorseThanAConstant) {
+  const LogText log;
+  Divergence divergence = two_layers();
+  divergence.set_reference(1);
+  run_epoch(divergence, 3, {1, 1});
+  EXPECT_FALSE(divergence.end_epoch(0));
+  run_epoch(divergence, 1.9, {1, 1});
+  EXPECT_FALSE(divergence.end_epoch(1));
+  divergence.end_run();
+  EXPECT_EQ(log.messages, "");
+  run_epoch(divergence, 12, {1, 1});
+  EXPECT_FALSE(divergence.end_epoch(2));
+  divergence.end_run();
+  EXPECT_NE(log.messages.find("a loss of 12, 12 times the 1 of a constant"), std::string::npos)
+      << log.messages;
 }
 
 // Losses as healthy runs have them: noisy, falling by decades, spiky, warming up.

@@ -78,6 +78,7 @@ History FitRun::run(bool ends) {
     after_epoch(epoch, logs);
     if (is_interrupted()) return history;
   }
+  guard_->end_run();
   if (checkpoints_) checkpoints_->finish(steps_);
   if (ends) finish();
   for (const CallbackPtr& callback : callbacks_) callback->on_train_end(logs);

@@ -75,6 +75,10 @@ void FitGuard::end_epoch(int epoch) {
   if (const auto stop = divergence_.end_epoch(epoch)) throw NumericsError("fit: {}", *stop);
 }
 
+void FitGuard::end_run() const {
+  if (options_.policy != Policy::off) divergence_.end_run();
+}
+
 void FitGuard::keep_copy(const Stager& stager, int64_t step) {
   if (options_.policy != Policy::rollback) return;
   if (copy_step_ >= 0 && step - copy_step_ < options_.rollback_steps) return;

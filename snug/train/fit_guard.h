@@ -27,6 +27,7 @@ class FitGuard {
   void begin_epoch(bool resumed);
   // Throws NumericsError where the run has diverged.
   void end_epoch(int epoch);
+  void end_run() const;
 
   enum class Outcome { committed, skipped, rolled_back };
   // One step on the batch that was staged last. `step` counts from 0 in its epoch. After a rollback

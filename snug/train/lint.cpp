@@ -82,6 +82,8 @@ void lint_output(const std::string& output, const Head& head, LossDefinition& lo
 
 }  // namespace
 
+bool gives_probabilities(Network& network) { return heads_of(network).at(0).logits.has_value(); }
+
 void lint(Network& network, const CompileOptions& options) {
   const std::vector<Loss>& losses = options.loss.losses();
   if (losses.empty()) return;

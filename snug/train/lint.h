@@ -10,4 +10,7 @@ namespace snug {
 // probabilities and not said to be logits.
 void lint(Network& network, const CompileOptions& options);
 
+// Whether the first output ends in softmax or sigmoid.
+bool gives_probabilities(Network& network);
+
 }  // namespace snug

@@ -108,19 +108,6 @@ TEST(Mismatch, LabelsBeyondTheHead) {
                           {"row 5", "label 2", "2 outputs", "0 to 1"});
 }
 
-// Keras trains on them, towards a loss without bound.
-TEST(Mismatch, LabelsThatAreNoProbabilities) {
-  for (const float label : {2.0F, -1.0F}) {
-    Rows rows(8, 3);
-    std::ranges::copy(rows.label, rows.y.begin());
-    rows.y[5] = label;
-    Sequential model = ends_in(1, "sigmoid");
-    model.compile({.loss = "binary_crossentropy"});
-    expect_error<DataError>([&] { model.fit(rows.regression(), {.shuffle = false, .verbose = 0}); },
-                            {"row 5", fmt::format("label {}", label), "0 to 1"});
-  }
-}
-
 TEST(Mismatch, NaNInARow) {
   Rows rows(8, 3);
   rows.x[3 * 4 + 1] = std::nanf("");

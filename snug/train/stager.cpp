@@ -8,6 +8,7 @@
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/data/stage.h"
+#include "snug/train/id_range.h"
 
 namespace snug {
 
@@ -23,8 +24,9 @@ struct Stager::Slots {
   int64_t planned_rows = 0;
   std::vector<Tensor> fields;  // In the order of the source's fields.
   std::vector<Value> values;
-  Tensor weights;  // Empty where the step has none.
-  Tensor rows;     // The scalar that means divide by; empty where nothing reads it.
+  std::vector<std::optional<int64_t>> ids_below;  // Of each field: see id_range.h.
+  Tensor weights;                                 // Empty where the step has none.
+  Tensor rows;  // The scalar that means divide by; empty where nothing reads it.
   bool borrowed = false;
 };
 
@@ -195,7 +197,7 @@ std::optional<Stager::Batch> Stager::next_in_sequence(Runner& runner) {
     slots = &slots_of(runner, *program);
   }
   for (int64_t i = 0; i < rows; ++i) numbers_[i] = position_ + i;
-  check_labels(*slots, runner.step());
+  check_rows(*slots, runner.step());
   weigh(*slots);
   if (slots->rows.data != nullptr) slots->rows.as<float>()[0] = static_cast<float>(rows);
   const Batch batch{
@@ -243,6 +245,8 @@ const Stager::Slots& Stager::slots_of(Runner& runner, Program& program) {
       value = step.targets[target++];
     if (field.role == FieldRole::weight) value = step.weights;
     slots->values.push_back(value);
+    const bool is_input = value && field.role == FieldRole::input;
+    slots->ids_below.push_back(is_input ? ids_below(*step.graph, value) : std::nullopt);
     slots->fields.push_back(value ? program.tensor(value) : Tensor{});
   }
   slots->borrowed = can_borrow(step) && !feeds(program);
@@ -260,7 +264,7 @@ void Stager::fill(const Slots& slots, Runner& runner, Program& program, int64_t 
     }
   }
   source_->read_rows({numbers_.data(), static_cast<size_t>(rows)}, slots.fields);
-  check_labels(slots, runner.step());
+  check_rows(slots, runner.step());
   weigh(slots);
   if (slots.rows.data != nullptr) slots.rows.as<float>()[0] = static_cast<float>(rows);
   // What has no slot is brought while the step runs.
@@ -274,7 +278,8 @@ void Stager::feed(const Slots& slots, int input, int64_t first_row, const Tensor
   for (size_t i = 0; i < slots.values.size(); ++i) {
     if (!slots.values[i] || slots.values[i].id() != input) continue;
     const std::span<const int64_t> numbers{&numbers_[first_row], static_cast<size_t>(rows)};
-    return source_->read(static_cast<int>(i), numbers, slot);
+    source_->read(static_cast<int>(i), numbers, slot);
+    return check_ids(slots, i, slot, first_row);
   }
 }
 
@@ -286,6 +291,29 @@ void Stager::lend(int field, Value value, Program& program, int64_t rows) const 
   const Field& from = source_->fields()[field];
   stage_rows(from, {.row = numbers_[0]}, memory, rows * from.row.size(), const_cast<void*>(memory),
              value.dtype());
+}
+
+void Stager::check_ids(const Slots& slots, size_t field, const Tensor& slot,
+                       int64_t first_row) const {
+  if (!slots.ids_below[field] || slot.data == nullptr) return;
+  const int64_t below = *slots.ids_below[field];
+  const std::optional<int64_t> bad = first_bad_id(slot, below);
+  if (!bad) return;
+  const int64_t per_row = std::max<int64_t>(1, source_->fields()[field].row.size());
+  const double id =
+      slot.type.dtype == DType::int32 ? slot.as<int32_t>()[*bad] : slot.as<float>()[*bad];
+  throw DataError(
+      "{} has the id {:.0f} in column {}, but an embedding has ids 0 to {}; mend the row, or give "
+      "the embedding a larger input_dim",
+      source_->place(static_cast<int>(field), numbers_[first_row + *bad / per_row]), id,
+      *bad % per_row, below - 1);
+}
+
+void Stager::check_rows(const Slots& slots, const StepGraph& step) const {
+  for (size_t i = 0; i < slots.fields.size(); ++i) {
+    if (slots.ids_below[i]) check_ids(slots, i, slots.program->tensor(slots.values[i]), 0);
+  }
+  check_labels(slots, step);
 }
 
 void Stager::check_labels(const Slots& slots, const StepGraph& step) const {

@@ -60,7 +60,7 @@ class Stager {
   void begin_pass(uint64_t pass);
   // Fills the slots of the runner's program for the next batch and returns it with its rows;
   // nullopt at the end of the pass. Throws DataError that names the row and the value when a label
-  // does not fit the model.
+  // does not fit the model, or a table that is looked up has no such row.
   struct Batch {
     Program* program = nullptr;
     int64_t rows = 0;
@@ -96,6 +96,8 @@ class Stager {
   void fill(const Slots& slots, Runner& runner, Program& program, int64_t rows);
   void lend(int field, Value value, Program& program, int64_t rows) const;
   void feed(const Slots& slots, int input, int64_t first_row, const Tensor& slot);
+  void check_ids(const Slots& slots, size_t field, const Tensor& slot, int64_t first_row) const;
+  void check_rows(const Slots& slots, const StepGraph& step) const;
   void check_labels(const Slots& slots, const StepGraph& step) const;
   void check_probabilities(const Slots& slots, size_t index) const;
   void lint_distribution(const Field& field, const Slots& slots, size_t index) const;
