@@ -51,10 +51,10 @@ Examples:
 
 docs/run_file.md lists all settings of a run file.
 
-Writes runs/NAME/N/: run.yaml as it ran, summary.json, history.csv, report.txt (the plan),
-report.html (the memory of a step, drawn), checkpoints/, and the models best.keras and last.keras,
-which Keras loads. A run that is killed goes on with the same bits; Ctrl-C and SIGTERM save
-first.)";
+Writes runs/NAME/N/: run.yaml as it ran, settings.json (of the command line), summary.json,
+history.csv, report.txt (the plan), report.html (the memory of a step, drawn), checkpoints/, and the
+models best.keras and last.keras, which Keras loads. A run that is killed goes on with the same bits
+and the settings that it was started with; Ctrl-C and SIGTERM save first.)";
 constexpr const char* kCheckpointExamples = R"(
 Examples:
   snug checkpoint show runs/mnist/1/checkpoints/0000000469.ckpt
@@ -67,6 +67,8 @@ Examples:
 constexpr const char* kPredictExamples = R"(
 Examples:
   snug predict run.yaml --output y.csv   by the best model of its newest run
+  snug predict run.yaml data=new.csv --output y.csv
+                                         of other rows, which need no labels
   snug predict model.keras data.x=x.npy --output y.npy)";
 constexpr const char* kConvertExamples = R"(
 Examples:
@@ -212,8 +214,8 @@ void refuse_extra(const std::string& extra, const CLI::App& command) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   const std::vector<std::string_view> words(names.begin(), names.end());
-  throw Error("there is no option {}; did you mean {}?", extra,
-              nearest_word(extra.substr(0, extra.find('=')), words));
+  throw Error("there is no option {}; {}", extra,
+              did_you_mean(extra.substr(0, extra.find('=')), words, ""));
 }
 
 Override setting_of(const std::string& word) {
@@ -323,10 +325,12 @@ ParsedArguments parse_arguments(std::span<const std::string> words) {
     throw Error("{}; see snug --help", error.what());
   }
   const std::vector<CLI::App*> commands = app.get_subcommands();
-  if (commands.empty() && words.empty()) return {.arguments = {}, .text = app.help()};
+  if (commands.empty() && (words.empty() || words[0] == "help"))
+    return {.arguments = {}, .text = app.help()};
   if (commands.empty()) {
-    throw Error("there is no command {}; did you mean snug {}?", words[0],
-                nearest_word(words[0], kCommands));
+    const std::string_view nearest = nearest_word(words[0], kCommands);
+    throw Error("there is no command {}; {}", words[0],
+                suggested(nearest.empty() ? "" : fmt::format("snug {}", nearest), kCommands, ""));
   }
   return {.arguments = arguments_of(*commands[0], line), .text = {}};
 }

@@ -40,6 +40,12 @@ struct Against {
   std::optional<Columns> columns;
 };
 
+void expect_data(const std::string& file) {
+  if (!file.ends_with(".yaml") && !file.ends_with(".yml")) return;
+  throw Error("{}: it is a run file, no data; give data: snug check rows.csv --against {}", file,
+              file);
+}
+
 Against against_of(const Arguments& arguments) {
   Against against;
   if (!arguments.label.empty()) against.labels = {arguments.label};
@@ -276,6 +282,7 @@ int check_command(const Arguments& arguments) {
   constexpr std::array<std::string_view, 3> kHdf5 = {".h5", ".hdf5", ".mat"};
   constexpr std::array<std::string_view, 2> kRecords = {".tfrecord", ".tfrecords"};
   const std::string& name = arguments.run_file;
+  expect_data(name);
   if (arguments.text) return check_texts(arguments);
   if (std::filesystem::is_directory(name)) return check_folder(arguments);
   if (const std::optional<RunFile> run = run_of_records(arguments))

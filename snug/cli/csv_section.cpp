@@ -113,9 +113,14 @@ int64_t memory_for_rows(const RunFile& run) {
 }
 
 data::CsvOptions read_options(const RunFile& run, const YamlValue& data, const Path& cache,
-                              const Columns* fitted) {
+                              const Columns* fitted, bool inputs_only) {
   data::CsvOptions options{.like = fitted};
   options.wishes.labels = names_of(data.find("label"));
+  if (inputs_only && fitted == nullptr) {
+    data.fail(
+        "the model was not trained on a table, so it cannot read one; give what it was "
+        "trained on, such as data.x=FILE.npy");
+  }
   if (options.wishes.labels.empty() && fitted == nullptr) {
     data.fail("which column is the label? Give label: NAME, one of the columns of the file");
   }
@@ -166,6 +171,13 @@ void report(const YamlValue& files, const data::CsvData& csv, bool with_columns)
     log_message(LogLevel::info, "Columns of {}: {} rows, {} numbers for the model\n{}", name,
                 *csv.source->rows(), csv.columns.input_width(), table);
   }
+  for (const std::string& label : csv.columns.labels) {
+    const Column* column = csv.columns.find(label);
+    if (!with_columns || column == nullptr || column->vocabulary.size() != 1) continue;
+    log_message(LogLevel::warning,
+                "{}: the label {} is \"{}\" in every row: there is nothing to learn from it", name,
+                label, column->vocabulary[0]);
+  }
   if (csv.bad_rows > 0) {
     log_message(LogLevel::warning, "{}: {} bad rows are left out", name, csv.bad_rows);
   }
@@ -208,12 +220,24 @@ BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Pat
   return options;
 }
 
+// Predictions need no labels and no weights: what their columns hold does not matter.
+static void drop_targets(Columns& columns) {
+  for (Column& column : columns.columns) {
+    const bool label = std::ranges::find(columns.labels, column.name) != columns.labels.end();
+    if (label || column.name == columns.weight) column.use = ColumnUse::drop;
+  }
+  columns.labels.clear();
+  columns.weight.clear();
+}
+
 RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request) {
   expect_keys(data, kKeys, "setting of data for CSV files");
   const YamlValue &train = *data.find("train"), *validation = data.find("validation");
   std::optional<Columns> fitted;
   if (!request.fitted.empty()) fitted = Columns::from_json(request.fitted);
-  data::CsvOptions options = read_options(run, data, request.cache, fitted ? &*fitted : nullptr);
+  if (fitted && request.inputs_only) drop_targets(*fitted);
+  data::CsvOptions options =
+      read_options(run, data, request.cache, fitted ? &*fitted : nullptr, request.inputs_only);
   options.files = files_of(run, train);
   const data::CsvData rows = open_table(train, options);
   report(train, rows, /*with_columns=*/!fitted);

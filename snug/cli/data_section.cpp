@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "snug/cli/class_names.h"
 #include "snug/cli/run_file.h"
 #include "snug/data/file_chain.h"
 #include "snug/data/idx.h"
@@ -86,10 +87,10 @@ SourcePtr open_arrays(const RunFile& run, const YamlValue& files, const Path& ca
 }
 
 SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cache,
-                     bool inputs_only) {
+                     bool inputs_only, std::vector<std::string>& classes) {
   try {
     return placed(files.where, [&] {
-      if (is_folder(files)) return open_folder(run, files, inputs_only);
+      if (is_folder(files)) return open_folder(run, files, inputs_only, classes);
       return is_record_file(files) ? open_record_file(run, files, cache, inputs_only)
                                    : open_arrays(run, files, cache, inputs_only);
     });
@@ -120,8 +121,10 @@ RunData open_data(const RunFile& run, const DataRequest& request) {
   }
   data->expect_map(fmt::format("a map: train and validation, each {}", kForms));
   const YamlValue* first = data->find("train");
+  const bool texts = has_learned_words(request.fitted);
+  if (first != nullptr && (is_text(*first) || (texts && is_csv(*first))))
+    return open_text(run, *data, request);
   if (first != nullptr && is_csv(*first)) return open_csv(run, *data, request);
-  if (first != nullptr && is_text(*first)) return open_text(run, *data, request);
   refuse_csv_settings(*data);
   expect_keys(*data, kKeys, "setting of data");
   const YamlValue *train = data->find("train"), *validation = data->find("validation");
@@ -130,10 +133,13 @@ RunData open_data(const RunFile& run, const DataRequest& request) {
     train->fail("the training files are given twice: under train and beside it; keep one");
   }
   if (!is_plain && train == nullptr) data->fail("data has no train; give train: {}", kForms);
-  RunData opened{.train = open_files(run, is_plain ? *data : *train, cache, inputs_only)};
+  std::vector<std::string> classes = class_names_of(request.fitted);
+  RunData opened{.train = open_files(run, is_plain ? *data : *train, cache, inputs_only, classes)};
   opened.train = as_timeseries(*data, std::move(opened.train));
   opened.bad_rows = read_bad_rows(run, *data, cache);
-  if (validation != nullptr) opened.validation = open_files(run, *validation, cache, inputs_only);
+  if (validation != nullptr)
+    opened.validation = open_files(run, *validation, cache, inputs_only, classes);
+  opened.fitted = fitted_to_classes(classes);
   opened.validation = as_timeseries(*data, std::move(opened.validation));
   return opened;
 }

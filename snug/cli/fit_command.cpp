@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -11,14 +12,14 @@
 #include "snug/base/log.h"
 #include "snug/base/memory.h"
 #include "snug/cli/command.h"
+#include "snug/cli/line_settings.h"
+#include "snug/cli/next_steps.h"
+#include "snug/cli/run_callbacks.h"
 #include "snug/cli/run_directory.h"
-#include "snug/cli/run_models.h"
-#include "snug/cli/run_watch.h"
 #include "snug/cli/session.h"
 #include "snug/cli/versions.h"
 #include "snug/plan/memory_map.h"
 #include "snug/train/progress.h"
-#include "snug/train/tensor_board.h"
 
 namespace snug::cli {
 namespace {
@@ -73,8 +74,8 @@ void write_report(const Session& session, FitRun& fit, const RunDirectory& direc
 }
 
 void write_results(const Session& session, FitRun& fit, const RunDirectory& directory,
-                   const RunWatch& watch, const Json& summary) {
-  directory.write_history(watch.epochs());
+                   RunWatch& watch, const Json& summary) {
+  watch.write_history();
   directory.write("summary.json", summary.dump(2) + "\n");
   write_report(session, fit, directory);
 }
@@ -91,10 +92,11 @@ int exit_code_of_signal() { return caught_signal() == 0 ? 0 : 128 + caught_signa
 
 // What a run that was stopped early has not come to is not there.
 std::string kept_text(const Path& directory) {
-  constexpr std::array<std::pair<const char*, const char*>, 9> kParts = {
+  constexpr std::array<std::pair<const char*, const char*>, 10> kParts = {
       {{"best.keras", ""},
        {"last.keras", ""},
        {"run.yaml", ""},
+       {"settings.json", " (of the command line)"},
        {"summary.json", ""},
        {"history.csv", ""},
        {"report.txt", ""},
@@ -109,8 +111,8 @@ std::string kept_text(const Path& directory) {
   return text;
 }
 
-void print_end(const Arguments& arguments, const RunDirectory& directory, const Json& summary,
-               const RunWatch& watch) {
+void print_end(const Arguments& arguments, const Session& session, const RunDirectory& directory,
+               const Json& summary, const RunWatch& watch) {
   const auto bytes = [&](const char* key) { return bytes_text(summary[key].get<int64_t>()); };
   const Logs last = watch.epochs().size() == 0 ? Logs() : watch.epochs().last();
   fmt::print("\n{} after {} steps and {:.1f} s{}\n",
@@ -120,20 +122,15 @@ void print_end(const Arguments& arguments, const RunDirectory& directory, const 
              bytes("budget_bytes"), bytes("planned_bytes"));
   fmt::print("Kept:   {}/ with {}\n", directory.path().string(), kept_text(directory.path()));
   if (summary["exit"] != 0) {
-    fmt::print("Next:   go on where it stopped:             snug fit {} --resume\n",
-               arguments.run_file);
+    fmt::print("Next:   go on where it stopped: {}\n", resume_suggestion(arguments));
     return;
   }
-  fmt::print(
-      "Next:   train longer:                       snug fit {0} fit.epochs=10\n"
-      "        see what larger batches would take: snug plan {0} --batch-size 32,256,1024\n"
-      "        see all commands:                   snug --help\n",
-      arguments.run_file);
+  fmt::print("{}", next_steps(arguments, session, watch.epochs(), directory.path()));
 }
 
 // Where it fails, what it has come to is written down.
 void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
-                const RunDirectory& directory, const RunWatch& watch) {
+                const RunDirectory& directory, RunWatch& watch) {
   try {
     placed(session.run.file, [&] { fit.run(); });
   } catch (const Error& error) {
@@ -147,26 +144,56 @@ void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
     if (fit.was_saved()) {
       log_message(LogLevel::info,
                   "Kept:   {}/ with a checkpoint of the state before it; once it is mended, go on "
-                  "there with\n        snug fit {} --resume",
-                  directory.path().string(), arguments.run_file);
+                  "there with\n        {}",
+                  directory.path().string(), resume_suggestion(arguments));
     }
     throw;
   }
 }
 
+// A run that goes on has the settings that it was started with, unless they are given again.
+Arguments with_remembered(Arguments arguments) {
+  if (!arguments.resume) return arguments;
+  const RunFile run = read_run_file(arguments.run_file, arguments.settings);
+  const Path directory = RunDirectory::newest(arguments.runs, run.name).path();
+  const std::vector<Override> before = remembered_settings(directory);
+  std::vector<Override> kept = before;
+  arguments.settings = merged(before, arguments.settings);
+  std::erase_if(kept, [&](const Override& setting) {
+    const auto now = std::ranges::find(arguments.settings, setting.path, &Override::path);
+    return now->value != setting.value;
+  });
+  if (!kept.empty())
+    log_message(LogLevel::info, "As at the start of {}: {}", directory.string(), typed_text(kept));
+  return arguments;
+}
+
+void write_start(const Arguments& arguments, const Session& session, FitRun& fit,
+                 const RunDirectory& directory) {
+  const FitPlan& plan = fit.plan();
+  const std::string resolved = resolved_text(session.run, session.fit, plan.budget_bytes);
+  fit.set_description(resolved);
+  directory.write("run.yaml", resolved);
+  directory.write("report.txt", plan.text());
+  remember_settings(directory.path(), arguments.settings);
+  if (!arguments.json) {
+    fmt::print("Plan:   {} of the budget of {}, by kind and by value in {}/report.txt\n",
+               bytes_text(plan.total_bytes()), bytes_text(plan.budget_bytes),
+               directory.path().string());
+    std::fflush(stdout);
+  }
+  keep_rejected(session, directory);
+}
+
 }  // namespace
 
-int fit_command(const Arguments& arguments) {
+int fit_command(const Arguments& given) {
+  const Arguments arguments = with_remembered(given);
   if (arguments.dry_run) return plan_command(arguments);
   Session session = open_session(arguments);
   choose_progress(session, arguments.json);
-  const auto watch = std::make_shared<RunWatch>(session.fit.epochs);
-  session.fit.callbacks.push_back(watch);
-  const auto models = std::make_shared<RunModels>();
-  session.fit.callbacks.push_back(models);
-  const auto events = std::make_shared<TensorBoardCallback>(
-      "", TensorBoardOptions{.left_out_rows = session.left_out}, real_files());
-  session.fit.callbacks.push_back(events);
+  const RunCallbacks callbacks = add_callbacks(session);
+  RunWatch& watch = *callbacks.watch;
   session.fit.interrupted = [] { return caught_signal() != 0; };
   const CheckpointOptions saving = session.fit.checkpoint;
   const auto place = [&](const RunDirectory& at) {
@@ -179,32 +206,20 @@ int fit_command(const Arguments& arguments) {
   // A new run has no directory before its plan is accepted; that it saves is planned with.
   if (arguments.resume) session.fit.checkpoint = place(directory_of(arguments, session));
   const std::unique_ptr<FitRun> fit = make_fit(session);
-  const FitPlan& plan = fit->plan();
 
   const RunDirectory directory = directory_of(arguments, session);
   if (!arguments.resume) fit->set_checkpoint(place(directory));
-  models->save_to(directory.path());
-  events->set_log_dir((directory.path() / "events").string());
-  const std::string resolved = resolved_text(session.run, session.fit, plan.budget_bytes);
-  fit->set_description(resolved);
-  directory.write("run.yaml", resolved);
-  directory.write("report.txt", plan.text());
-  if (!arguments.json) {
-    fmt::print("Plan:   {} of the budget of {}, by kind and by value in {}/report.txt\n",
-               bytes_text(plan.total_bytes()), bytes_text(plan.budget_bytes),
-               directory.path().string());
-    std::fflush(stdout);
-  }
-  keep_rejected(session, directory);
+  callbacks.save_to(directory.path());
+  write_start(arguments, session, *fit, directory);
   catch_signals();
-  run_to_end(arguments, session, *fit, directory, *watch);
-  Json summary = summary_of(session, plan, *watch, exit_code_of_signal());
-  write_results(session, *fit, directory, *watch, summary);
+  run_to_end(arguments, session, *fit, directory, watch);
+  Json summary = summary_of(session, fit->plan(), watch, exit_code_of_signal());
+  write_results(session, *fit, directory, watch, summary);
   summary["directory"] = directory.path().string();
   if (arguments.json) {
     fmt::print("{}\n", summary.dump());
   } else {
-    print_end(arguments, directory, summary, *watch);
+    print_end(arguments, session, directory, summary, watch);
   }
   return exit_code_of_signal();
 }

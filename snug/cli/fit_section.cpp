@@ -1,5 +1,6 @@
 // How a run file says compile and fit.
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <utility>
@@ -167,12 +168,40 @@ GuardOptions read_guard(const YamlValue* value) {
   refuse_policy(*value, "guard", read.policy, "stop, skip, rollback or off");
 }
 
+bool is_among(std::string_view key, std::span<const std::string_view> keys) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+// What many look for in fit, or beside the optimizer's name, is said of an optimizer or a callback.
+// `what` such a key is not: "setting of fit".
+void refuse_settings_of_parts(const YamlValue& map, std::string_view what) {
+  constexpr std::array<std::string_view, 5> kOfOptimizers = {"learning_rate", "lr", "momentum",
+                                                             "weight_decay", "clipnorm"};
+  constexpr std::array<std::string_view, 4> kOfStopping = {"patience", "monitor", "min_delta",
+                                                           "restore_best_weights"};
+  for (const YamlItem& item : map.items) {
+    const std::string& value = item.value.text;
+    std::string right;
+    if (is_among(item.key, kOfOptimizers)) {
+      const std::string key = item.key == "lr" ? "learning_rate" : item.key;
+      right = fmt::format("optimizer: {{adam: {{{}: {}}}}} (fit.optimizer.adam.{}={})", key, value,
+                          key, value);
+    } else if (is_among(item.key, kOfStopping)) {
+      right = fmt::format("callbacks: [early_stopping: {{{}: {}}}]", item.key, value);
+    } else {
+      continue;
+    }
+    throw PlacedError(item.where, fmt::format("\"{}\" is no {}; give {}", item.key, what, right));
+  }
+}
+
 const YamlValue& fit_of(const RunFile& run) {
   const YamlValue* fit = run.section("fit");
   if (fit == nullptr) {
     throw PlacedError(run.file, "there is no fit; give fit: {loss: ..., optimizer: adam}");
   }
   fit->expect_map("a map, such as {loss: mse, optimizer: adam, epochs: 10}");
+  refuse_settings_of_parts(*fit, "setting of fit");
   return *fit;
 }
 
@@ -201,12 +230,14 @@ SchedulePtr read_schedule(const YamlValue& value) {
     placed(named.where, [&] { schedule->check(); });
     return schedule;
   }
-  const std::string_view nearest = nearest_word(named.name, schedule_classes());
-  throw PlacedError(named.where, fmt::format("\"{}\" is no schedule; did you mean {}?", named.name,
-                                             snake_case(nearest)));
+  const std::span<const std::string_view> classes = schedule_classes();
+  throw PlacedError(named.where,
+                    fmt::format("\"{}\" is no schedule; {}", named.name,
+                                suggested(nearest_class(named.name, classes), classes, "")));
 }
 
 Optimizer read_optimizer(const YamlValue& value) {
+  refuse_settings_of_parts(value, "optimizer");
   const NamedSettings named =
       named_settings(value, "an optimizer: adam, or {adam: {learning_rate: 0.001}}");
   Optimizer optimizer = placed(named.where, [&] { return make_optimizer(named.name); });
@@ -305,6 +336,10 @@ FitOptions fit_options(const RunFile& run) {
   options.initial_epoch = checked_int(fit, "initial_epoch", read.initial_epoch, 0);
   options.verbose = checked_int(fit, "verbose", read.verbose, 0);
   options.threads = checked_int(fit, "threads", read.threads, 0);
+  if (options.batch_size && *options.batch_size < 1)
+    fit.find("batch_size")->refuse("a whole number of 1 or more");
+  if (!(options.validation_split >= 0 && options.validation_split < 1))
+    fit.find("validation_split")->refuse("from 0 up to, but not, 1");
   if (read.seed < 0) fit.find("seed")->refuse("a whole number of 0 or more");
   options.seed = static_cast<uint64_t>(read.seed);
   options.validation_freq.assign(read.validation_freq.begin(), read.validation_freq.end());

@@ -61,9 +61,12 @@ void read_folder(const YamlValue& files, Options& options) {
   read_word(files, "label_mode", options.label_mode, kLabelModes);
 }
 
-SourcePtr open_images(const RunFile& run, const YamlValue& files, bool inputs_only) {
+SourcePtr open_images(const RunFile& run, const YamlValue& files, bool inputs_only,
+                      std::vector<std::string>& classes) {
   expect_keys(files, kImageKeys, "setting of an image folder");
   data::ImageFolderOptions options{.folder = run.path(*files.find("image_folder"))};
+  // A class has the number that it had in training, whether or not all folders are there.
+  options.known_classes = classes;
   read_folder(files, options);
   // What is left out is found when the rows are checked.
   const YamlValue* policy = run.section("data")->find("on_bad_row");
@@ -84,9 +87,15 @@ SourcePtr open_images(const RunFile& run, const YamlValue& files, bool inputs_on
   if (const YamlValue* most = files.find("most_decoder_bytes"))
     options.limits.most_decoder_bytes = most->as_bytes();
   const data::ImageFolder folder = data::image_folder(options);
-  log_message(LogLevel::info, "{}: {} files of {} classes{}{}", options.folder.string(),
-              *folder.source->rows(), folder.class_names.size(),
-              folder.class_names.empty() ? "" : ": ", fmt::join(folder.class_names, ", "));
+  log_message(LogLevel::info, "{}: {} files{}", options.folder.string(), *folder.source->rows(),
+              folder.class_names.empty()
+                  ? ""
+                  : fmt::format(" of {} classes: {}", folder.class_names.size(),
+                                fmt::join(folder.class_names, ", ")));
+  if (folder.class_names.size() == 1)
+    log_message(LogLevel::warning, "{}: there is one class only: there is nothing to learn from it",
+                options.folder.string());
+  if (classes.empty()) classes = folder.class_names;
   return folder.source;
 }
 
@@ -96,8 +105,9 @@ bool is_folder(const YamlValue& files) {
   return files.is_map() && files.find("image_folder") != nullptr;
 }
 
-SourcePtr open_folder(const RunFile& run, const YamlValue& files, bool inputs_only) {
-  return open_images(run, files, inputs_only);
+SourcePtr open_folder(const RunFile& run, const YamlValue& files, bool inputs_only,
+                      std::vector<std::string>& classes) {
+  return open_images(run, files, inputs_only, classes);
 }
 
 }  // namespace snug::cli

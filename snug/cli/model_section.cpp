@@ -72,15 +72,14 @@ Layer read_layer(const NamedSettings& named) {
 
 // The input that the data gives. Pixels of one channel often come without the axis for it. An
 // embedding reads numbers of rows.
-Layer input_for(const Source& data, const NamedSettings& first) {
-  const Field& field = data.fields()[0];
+Layer input_for(const Field& field, const NamedSettings& first) {
   Shape row = field.row;
   if (row.rank() == 2 && field.stored == StoredType::uint8) row.push_back(1);
   const bool is_index = same_word(first.name, "embedding");
   return Input(row, {.dtype = is_index ? DType::int32 : DType::float32});
 }
 
-Sequential model_of(const RunFile& run, const Source* data) {
+Sequential model_of(const RunFile& run, const Field* data) {
   const YamlValue& layers = layers_of(run);
   const NamedSettings first = named_settings(layers.list[0], kLayerForms);
   if (!is_input(first) && data == nullptr) {
@@ -110,9 +109,9 @@ Model make_model(const RunFile& run) {
   if (run.has_model_file()) return load_model(run.path(*run.section("model")));
   return model_of(run, nullptr);
 }
-Model make_model(const RunFile& run, const Source& data) {
+Model make_model(const RunFile& run, const Field& input) {
   if (run.has_model_file()) return load_model(run.path(*run.section("model")));
-  return model_of(run, &data);
+  return model_of(run, &input);
 }
 
 }  // namespace snug::cli

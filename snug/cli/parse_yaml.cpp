@@ -143,6 +143,17 @@ bool is_one_document(const std::string& text) {
   return !parser.HandleNextDocument(document);
 }
 
+// Elements of lists are things with settings: `dense: {units: 8}` has a name, and nothing beside
+// it.
+void expect_its_name(const YamlValue& element, const std::string& rest, const std::string& place) {
+  const std::string key = rest.substr(0, rest.find('.'));
+  if (!element.is_map() || element.items.size() != 1 || rest.empty()) return;
+  const std::string& name = element.items[0].key;
+  if (key == name) return;
+  throw PlacedError(place, fmt::format("{} is {}; its settings are said with its name: {}.{}.{}",
+                                       element.path, name, element.path, name, rest));
+}
+
 // The value that a part of a path names; made where it is missing.
 YamlValue& step_into(YamlValue& value, const std::string& key, const std::string& place) {
   if (!value.is_list()) {
@@ -186,8 +197,10 @@ void override_value(YamlValue& root, const Override& setting) {
   std::string rest = setting.path;
   while (!rest.empty()) {
     const size_t dot = rest.find('.');
+    const bool in_list = value->is_list();
     value = &step_into(*value, rest.substr(0, dot), setting.place);
     rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
+    if (in_list) expect_its_name(*value, rest, setting.place);
   }
   try {
     const YAML::Node node = YAML::Load(setting.value);

@@ -6,6 +6,8 @@
 #include "snug/base/bytes.h"
 #include "snug/base/memory.h"
 #include "snug/cli/command.h"
+#include "snug/cli/line_settings.h"
+#include "snug/cli/run_callbacks.h"
 #include "snug/cli/session.h"
 #include "snug/plan/curve.h"
 #include "snug/plan/memory_map.h"
@@ -28,13 +30,15 @@ Json json_of(const FitPlan& plan) {
           {"kernel_bytes", plan.kernel_bytes},   {"measured", plan.is_measured}};
 }
 
-// Goes as far as a fit does before its first step, so that what it says was measured; only for
-// another machine, which has more memory than this one, it stays an estimate.
+// Goes as far as a fit does before its first step, so that what it says was measured, and is what
+// fit will say; only for another machine, which has more memory than this one, it stays an
+// estimate.
 FitPlan measured_plan(Session& session) {
-  FitPlan plan = plan_of(session);
-  const int64_t here = plan.process_bytes + available_memory().default_budget_bytes();
-  if (plan.needed_bytes() > here) return plan;
-  plan = {};  // Its programs go before the others come.
+  const int64_t here = resident_bytes() + available_memory().default_budget_bytes();
+  if (session.fit.memory > here) {
+    FitPlan plan = plan_of(session);
+    if (plan.needed_bytes() > here) return plan;
+  }
   return make_fit(session)->plan();
 }
 
@@ -89,7 +93,7 @@ int print_one(Session& session, const Arguments& arguments) {
   } else {
     fmt::print("{}", plan.text());
     if (!curve.empty()) fmt::print("\n{}", curve_text(curve, beside_step(plan)));
-    fmt::print("\nIt fits. Next: snug fit {}\n", arguments.run_file);
+    fmt::print("\nIt fits. Next: {}\n", suggestion(arguments, "fit"));
   }
   return 0;
 }
@@ -183,6 +187,7 @@ int print_list(Session& session, const Arguments& arguments) {
 
 int plan_command(const Arguments& arguments) {
   Session session = open_session(arguments);
+  add_callbacks(session);
   return arguments.batch_sizes.empty() ? print_one(session, arguments)
                                        : print_list(session, arguments);
 }

@@ -52,20 +52,4 @@ void RunDirectory::write(std::string_view file, std::string_view text) const {
                    [&](File& out) { out.append(std::as_bytes(std::span(text))); });
 }
 
-void RunDirectory::write_history(const EpochTable& epochs) const {
-  constexpr size_t kPiece = size_t{64} << 10;
-  write_atomically(real_files(), path_ / "history.csv", [&](File& file) {
-    std::string piece;
-    const auto flush = [&] {
-      file.append(std::as_bytes(std::span(piece)));
-      piece.clear();
-    };
-    epochs.write_csv([&](std::string_view text) {
-      piece += text;
-      if (piece.size() >= kPiece) flush();
-    });
-    flush();
-  });
-}
-
 }  // namespace snug::cli

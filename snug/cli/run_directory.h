@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "snug/base/file.h"
-#include "snug/cli/run_watch.h"
 
 namespace snug::cli {
 
@@ -20,8 +19,6 @@ class RunDirectory {
   const Path& path() const { return path_; }
   // A whole file in one step: see write_atomically.
   void write(std::string_view file, std::string_view text) const;
-  // history.csv, which may be long, line by line.
-  void write_history(const EpochTable& epochs) const;
 
  private:
   explicit RunDirectory(Path path) : path_(std::move(path)) {}

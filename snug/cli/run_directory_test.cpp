@@ -36,20 +36,5 @@ TEST(RunDirectory, RefusesAFileInItsPlace) {
   EXPECT_THROW(RunDirectory(temp / "runs", "a"), FileError);
 }
 
-std::string csv_of(const EpochTable& epochs) {
-  std::string text;
-  epochs.write_csv([&](std::string_view piece) { text += piece; });
-  return text;
-}
-
-TEST(EpochTable, LeavesOutWhatAnEpochDoesNotHave) {
-  EpochTable epochs;
-  EXPECT_EQ(csv_of(epochs), "epoch\n");
-  epochs.add(0, {{"loss", 0.5}, {"rate", 2}});
-  epochs.add(1, {{"loss", 0.25}, {"val_loss", 1}});
-  EXPECT_EQ(csv_of(epochs), "epoch,loss,rate,val_loss\n0,0.5,2,\n1,0.25,,1\n");
-  EXPECT_EQ(epochs.last(), (Logs{{"loss", 0.25}, {"val_loss", 1}}));
-}
-
 }  // namespace
 }  // namespace snug::cli

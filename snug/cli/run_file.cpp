@@ -43,6 +43,23 @@ YamlValue tree_of_model(const std::string& file) {
   return tree;
 }
 
+// `data.x=new.npy` is about the training files, wherever the run file names them, and
+// `data.train=...` replaces them.
+Override said_of_files(YamlValue& tree, Override setting) {
+  constexpr std::array<std::string_view, 5> kFiles = {"x", "y", "sample_weight", "images",
+                                                      "labels"};
+  YamlValue* data = tree.find("data");
+  if (data == nullptr || !setting.path.starts_with("data.")) return setting;
+  const std::string key = setting.path.substr(5);
+  const auto is_file = [&](std::string_view name) {
+    return std::ranges::find(kFiles, name) != kFiles.end();
+  };
+  if (key == "train") std::erase_if(data->items, [&](auto& item) { return is_file(item.key); });
+  const YamlValue* train = data->find("train");
+  if (is_file(key) && train != nullptr && train->is_map()) setting.path = "data.train." + key;
+  return setting;
+}
+
 // Of files with names inside, and of folders, only these settings are paths.
 constexpr std::array<std::string_view, 7> kPaths = {"npz",          "tfrecord",    "hdf5", "file",
                                                     "image_folder", "text_folder", "text"};
@@ -95,7 +112,8 @@ RunFile read_run_file(const std::string& file, const std::vector<Override>& sett
         "one with `data: {{train: FILE, label: COLUMN}}`, or look at it with `snug check FILE`");
   }
   run.tree.expect_map("a map with the sections data, model and fit");
-  for (const Override& setting : settings) override_value(run.tree, setting);
+  for (const Override& setting : settings)
+    override_value(run.tree, said_of_files(run.tree, setting));
   expect_keys(run.tree, kSections, "section of a run file");
   if (const YamlValue* name = run.section("name")) run.name = name->as_text();
   check_name(run);

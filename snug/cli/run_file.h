@@ -56,6 +56,8 @@ bool is_csv(const YamlValue& files);
 RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request);
 // The same for texts.
 bool is_text(const YamlValue& files);
+// Whether a model was trained on texts, so that other files are texts too.
+bool has_learned_words(const std::string& fitted);
 RunData open_text(const RunFile& run, const YamlValue& data, const DataRequest& request);
 // The files that a setting names: a path, a pattern (part-*.npy) or a list of these.
 std::vector<Path> files_of(const RunFile& run, const YamlValue& value);
@@ -65,7 +67,10 @@ SourcePtr open_record_file(const RunFile& run, const YamlValue& files, const Pat
                            bool inputs_only);
 // The same for folders whose sub-folders are classes.
 bool is_folder(const YamlValue& files);
-SourcePtr open_folder(const RunFile& run, const YamlValue& files, bool inputs_only);
+// `classes` are those of other folders that this one must have too, or empty; then they are filled
+// in.
+SourcePtr open_folder(const RunFile& run, const YamlValue& files, bool inputs_only,
+                      std::vector<std::string>& classes);
 // The source, its inputs as sequences of rows where the section has `timeseries`.
 SourcePtr as_timeseries(const YamlValue& data, SourcePtr source);
 // What the file of a run's bad rows is called in the cache, by this process.
@@ -75,10 +80,15 @@ BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Pat
 // The choices of columns in the run file's own words, for the resolved file.
 void set_columns(RunFile& run, const Columns& columns);
 
-// The layers as a Sequential, with the input that the first of them or else the data says; or the
-// model of a file, with its weights and as it was compiled.
+// The layers as a Sequential, with the input that the first of them or else the data's first field
+// says; or the model of a file, with its weights and as it was compiled.
 Model make_model(const RunFile& run);
-Model make_model(const RunFile& run, const Source& data);
+Model make_model(const RunFile& run, const Field& input);
+
+// Finds mistakes in the layers, and between them and the loss, that can be found before the data is
+// read, which may take long: of tables, pictures and texts. Throws Error as make_model and
+// Model::compile do.
+void check_model_early(const RunFile& run);
 
 // Layers in the words of a run file.
 std::vector<Layer> read_layers(const YamlValue& list);

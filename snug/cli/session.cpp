@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include "snug/base/bytes.h"
-#include "snug/base/log.h"
+#include "snug/cli/run_rows.h"
 #include "snug/data/block_shuffle.h"
-#include "snug/data/checked.h"
 #include "snug/data/preprocessed.h"
-#include "snug/data/split.h"
 #include "snug/interop/keras_file.h"
 #include "snug/train/refusal.h"
 
@@ -44,28 +42,13 @@ auto refusing(const Session& session, const Plan& plan) {
   }
 }
 
-// The classes that labels may have, where the loss wants their numbers.
-std::optional<int64_t> classes_of(const Session& session) {
-  const Types predictions = session.model.network().output_types();
-  if (session.model.compiled().loss(0)->class_name() != "SparseCategoricalCrossentropy") return {};
-  return predictions[0].shape[-1];
-}
-
 // Bad rows are left out before the first step, where the file says so.
 void check_rows(Session& session, const RunData& data) {
-  const bool impute = data.bad_rows.policy == BadRowPolicy::impute;
-  data::CheckOptions options{.bad_rows = data.bad_rows, .classes = classes_of(session)};
-  // What a column could not mend was refused when it was read.
-  if (impute && session.columns) options.bad_rows.policy = BadRowPolicy::stop;
   session.left_out = data.left_out;
   const auto checked = [&](const SourcePtr& source) {
     if (!source) return source;
-    const data::CheckedData result = data::checked(source, options);
+    const data::CheckedData result = without_bad_rows(source, data, session.model);
     session.left_out += result.bad_rows;
-    if (result.bad_rows > 0) {
-      log_message(LogLevel::warning, "{}: {} bad rows are left out", source->fields()[0].name,
-                  result.bad_rows);
-    }
     return result.source;
   };
   const YamlValue* section = session.run.section("data");
@@ -77,26 +60,21 @@ void check_rows(Session& session, const RunData& data) {
 
 // `split` says which rows validation_split takes; the tail is fit's own.
 void split_rows(Session& session) {
-  const YamlValue* section = session.run.section("data");
-  const YamlValue* word = section->find("split");
+  const YamlValue* word = session.run.section("data")->find("split");
   const double share = session.fit.validation_split;
   if (word != nullptr && (share == 0 || session.fit.validation_data)) {
     word->fail("split says which rows fit.validation_split takes; give that, and no validation");
   }
   if (share <= 0 || share >= 1 || session.fit.validation_data) return;
-  const SplitKind kind = word == nullptr
-                             ? SplitKind::tail
-                             : placed(word->where, [&] { return split_kind(word->as_text()); });
-  if (kind == SplitKind::tail) {
+  const std::optional<data::SplitData> split =
+      split_by_name(session.run, session.data, session.fit);
+  if (!split) {
     const auto rows = static_cast<double>(*session.data->rows());
     data::warn_of_missing_classes(*session.data, static_cast<int64_t>(rows * (1 - share)));
     return;
   }
-  const data::SplitData split = placed(word->where, [&] {
-    return data::split(session.data, {.share = share, .kind = kind, .seed = session.fit.seed});
-  });
-  session.data = split.train;
-  session.fit.validation_data = split.validation;
+  session.data = split->train;
+  session.fit.validation_data = split->validation;
   session.fit.validation_split = 0;
 }
 
@@ -165,9 +143,10 @@ Session open_session(const Arguments& arguments) {
   // A model that goes on reads what it has read before.
   DataRequest request{.cache = arguments.cache()};
   if (run.has_model_file()) request.fitted = KerasFile(run.path(*run.section("model"))).columns();
+  check_model_early(run);
   RunData data = open_data(run, request);
   if (data.columns) set_columns(run, *data.columns);
-  Model model = make_model(run, *data.train);
+  Model model = make_model(run, data.train->fields()[0]);
   if (!data.fitted.empty()) model.columns = data.fitted;
   Session session{.run = std::move(run),
                   .fit = std::move(fit),

@@ -34,7 +34,7 @@ Json json_of(const Model& model) {
 Model model_of(const Arguments& arguments) {
   const RunFile run = read_run_file(arguments.run_file, arguments.settings);
   if (run.section("data") == nullptr || run.has_model_file()) return make_model(run);
-  return make_model(run, *open_data(run, {.cache = arguments.cache()}).train);
+  return make_model(run, open_data(run, {.cache = arguments.cache()}).train->fields()[0]);
 }
 
 }  // namespace

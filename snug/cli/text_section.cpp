@@ -44,18 +44,33 @@ void read_folder(const RunFile& run, const YamlValue& files, data::TextOptions& 
       subset->as_text() == "training" ? FolderSubset::training : FolderSubset::validation;
 }
 
-data::TextOptions read_options(const RunFile& run, const YamlValue& files, bool inputs_only) {
+void read_lines(const RunFile& run, const YamlValue& files, bool inputs_only,
+                data::TextOptions& options) {
+  options.files = files_of(run, files.is_map() ? *files.find("text") : files);
+  if (inputs_only) return;
+  const YamlValue* labels = files.find("labels");
+  if (labels == nullptr)
+    files.fail("which labels do the lines have? Give labels: FILE, with a label a line");
+  options.labels = run.path(*labels);
+}
+
+// `kept` is what a model has learned of its texts: others are read in the same way.
+data::TextOptions read_options(const RunFile& run, const YamlValue& files, bool inputs_only,
+                               const nlohmann::json& kept) {
   expect_keys(files, kTextKeys, "setting of texts");
   data::TextOptions options;
+  options.sequence_length = kept.value("sequence_length", int64_t{0});
+  options.max_tokens = kept.value("max_tokens", options.max_tokens);
+  options.hash_buckets = kept.value("hash", options.hash_buckets);
+  options.words.lower = kept.value("lower", options.words.lower);
+  options.words.strip_punctuation =
+      kept.value("strip_punctuation", options.words.strip_punctuation);
+  options.known_classes = kept.value("class_names", options.known_classes);
   if (files.find("text_folder") != nullptr) {
     read_folder(run, files, options);
     options.labelled = !inputs_only;
   } else {
-    options.files = files_of(run, *files.find("text"));
-    const YamlValue* labels = files.find("labels");
-    if (labels != nullptr && !inputs_only) options.labels = run.path(*labels);
-    if (labels == nullptr && !inputs_only)
-      files.fail("which labels do the lines have? Give labels: FILE, with a label a line");
+    read_lines(run, files, inputs_only, options);
   }
   for (const char* key : {"sequence_length", "output_sequence_length"}) {
     if (const YamlValue* length = files.find(key)) options.sequence_length = length->as_int();
@@ -70,10 +85,31 @@ data::TextOptions read_options(const RunFile& run, const YamlValue& files, bool 
   return options;
 }
 
+std::string kept_of(const data::TextOptions& options, const data::TextData& text) {
+  return nlohmann::json({{"vocabulary", text.vocabulary},
+                         {"class_names", text.class_names},
+                         {"sequence_length", options.sequence_length},
+                         {"max_tokens", options.max_tokens},
+                         {"hash", options.hash_buckets},
+                         {"lower", options.words.lower},
+                         {"strip_punctuation", options.words.strip_punctuation}})
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+nlohmann::json parsed(const std::string& fitted) {
+  return fitted.empty() ? nlohmann::json::object()
+                        : nlohmann::json::parse(fitted, nullptr, /*allow_exceptions=*/false);
+}
+
 }  // namespace
 
 bool is_text(const YamlValue& files) {
   return files.is_map() && (files.find("text") != nullptr || files.find("text_folder") != nullptr);
+}
+
+bool has_learned_words(const std::string& fitted) {
+  const nlohmann::json kept = parsed(fitted);
+  return kept.is_object() && kept.contains("vocabulary");
 }
 
 RunData open_text(const RunFile& run, const YamlValue& data, const DataRequest& request) {
@@ -81,22 +117,22 @@ RunData open_text(const RunFile& run, const YamlValue& data, const DataRequest& 
                                                      "bad_rows_at_most", "split"};
   expect_keys(data, kKeys, "setting of data for texts");
   const YamlValue &train = *data.find("train"), *validation = data.find("validation");
-  std::vector<std::string> words;
-  if (!request.fitted.empty())
-    words = nlohmann::json::parse(request.fitted).value("vocabulary", words);
+  std::string kept = request.fitted;
   const auto open = [&](const YamlValue& files) {
-    data::TextOptions options = read_options(run, files, request.inputs_only);
+    const nlohmann::json learned = parsed(kept);
+    const std::vector<std::string> words = learned.value("vocabulary", std::vector<std::string>());
+    data::TextOptions options = read_options(run, files, request.inputs_only, learned);
     options.cache = request.cache;
     if (!words.empty()) options.vocabulary = &words;
-    return placed(files.where, [&] { return data::text(options); });
+    data::TextData text = placed(files.where, [&] { return data::text(options); });
+    if (kept.empty()) kept = kept_of(options, text);
+    return text;
   };
   const data::TextData text = open(train);
   log_message(LogLevel::info, "{} texts, {} classes, numbers of words below {}",
               *text.source->rows(), text.class_names.size(), text.tokens);
-  words = text.vocabulary;
-  RunData opened{.train = text.source,
-                 .fitted = nlohmann::json({{"vocabulary", words}}).dump(),
-                 .bad_rows = read_bad_rows(run, data, request.cache)};
+  RunData opened{
+      .train = text.source, .fitted = kept, .bad_rows = read_bad_rows(run, data, request.cache)};
   if (validation == nullptr) return opened;
   if (!is_text(*validation)) validation->refuse("texts, as the training data is");
   opened.validation = open(*validation).source;

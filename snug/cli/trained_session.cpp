@@ -1,7 +1,11 @@
 #include "snug/cli/trained_session.h"
 
+#include <algorithm>
 #include <charconv>
 
+#include "snug/base/log.h"
+#include "snug/cli/line_settings.h"
+#include "snug/cli/run_rows.h"
 #include "snug/data/ordered.h"
 #include "snug/interop/keras_file.h"
 #include "snug/train/fit.h"
@@ -10,8 +14,8 @@ namespace snug::cli {
 namespace {
 
 // runs/NAME/N/best.keras with the largest N, or last.keras there.
-std::string newest_model(const RunFile& run, const Path& runs) {
-  const Path folder = runs / run.name;
+std::string newest_model(const RunFile& run, const Arguments& arguments) {
+  const Path folder = arguments.runs / run.name;
   int64_t newest = 0;
   if (std::filesystem::is_directory(folder)) {
     for (const std::string& name : real_files().list(folder)) {
@@ -20,13 +24,12 @@ std::string newest_model(const RunFile& run, const Path& runs) {
       const bool is_number = error == std::errc() && end == name.data() + name.size();
       const bool has_model = real_files().size(folder / name / "best.keras") ||
                              real_files().size(folder / name / "last.keras");
-      if (is_number && has_model)
-        newest = std::max(newest, number);
+      if (is_number && has_model) newest = std::max(newest, number);
     }
   }
   if (newest == 0)
-    throw Error("{}: no run of it has left a model in {}; train it first: snug fit {}", run.file,
-                folder.string(), run.file);
+    throw Error("{}: no run of it has left a model in {}; train it first: {}", run.file,
+                folder.string(), suggestion(arguments, "fit"));
   const Path last = folder / std::to_string(newest);
   const bool has_best = real_files().size(last / "best.keras").has_value();
   return (last / (has_best ? "best.keras" : "last.keras")).string();
@@ -38,24 +41,53 @@ struct ChosenRows {
 };
 
 // What the model was not trained on, where the run file says so.
-ChosenRows chosen_rows(const RunData& data, double validation_split) {
-  if (data.validation) return {data.validation, "rows of validation data"};
-  const std::optional<int64_t> rows = data.train->rows();
-  if (validation_split > 0 && rows && data.train->access() == Access::random) {
-    const int64_t first = first_validation_row(*rows, validation_split);
+ChosenRows chosen_rows(const RunFile& run, const RunData& data, const FitOptions& fit,
+                       const Model& model) {
+  const SourcePtr source = data.validation ? data.validation : data.train;
+  const SourcePtr checked = placed(run.section("data")->where,
+                                   [&] { return without_bad_rows(source, data, model).source; });
+  if (data.validation) return {checked, "rows of validation data"};
+  const std::optional<int64_t> rows = checked->rows();
+  if (fit.validation_split > 0 && rows && checked->access() == Access::random) {
+    if (const auto split = split_by_name(run, checked, fit))
+      return {split->validation, "rows of validation_split"};
+    const int64_t first = first_validation_row(*rows, fit.validation_split);
     if (first < *rows)
-      return {data::ordered(data.train, RowOrder(*rows).skip(first)), "rows of validation_split"};
+      return {data::ordered(checked, RowOrder(*rows).skip(first)), "rows of validation_split"};
   }
-  return {data.train, "rows"};
+  return {checked, "rows"};
+}
+
+// Other rows than those of the run file: what it sets aside of its own is not meant then.
+void leave_out_validation(RunFile& run, const std::vector<Override>& settings) {
+  const auto names = [&](std::string_view path) {
+    return std::ranges::any_of(settings, [&](const Override& setting) {
+      return setting.path == path || setting.path.starts_with(std::string(path) + ".");
+    });
+  };
+  const bool other_rows = names("data.train") || names("data.x") || names("data.images");
+  YamlValue* data = run.tree.find("data");
+  if (data == nullptr || !other_rows || names("data.validation")) return;
+  std::erase_if(data->items, [](const YamlItem& item) { return item.key == "validation"; });
+  if (names("fit.validation_split")) return;
+  run.tree.at("fit", run.file).at("validation_split", run.file).set_text("0");
 }
 
 }  // namespace
 
 TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   RunFile run = read_run_file(arguments.run_file, arguments.settings);
-  const FitOptions fit = fit_options(run);
-  const std::string file = run.has_model_file() ? run.path(*run.section("model")).string()
-                                                : newest_model(run, arguments.runs);
+  std::string file;
+  if (run.has_model_file()) {
+    file = run.path(*run.section("model")).string();
+  } else {
+    file = newest_model(run, arguments);
+    // With the settings that it was trained with.
+    run = read_run_file(arguments.run_file,
+                        merged(remembered_settings(Path(file).parent_path()), arguments.settings));
+  }
+  leave_out_validation(run, arguments.settings);
+  FitOptions fit = fit_options(run);
   const RunData data = open_data(run, {.cache = arguments.cache(),
                                        .inputs_only = need == DataNeed::inputs,
                                        .fitted = KerasFile(file).columns()});
@@ -66,7 +98,10 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
                           .whole_process = true,
                           .threads = fit.threads,
                           .reproducible = fit.reproducible};
-  ChosenRows rows = chosen_rows(data, need == DataNeed::targets ? fit.validation_split : 0);
+  if (need == DataNeed::inputs) fit.validation_split = 0;  // All rows are wanted.
+  ChosenRows rows = chosen_rows(run, data, fit, model);
+  if (!data.bad_rows.rejected.empty() && real_files().size(data.bad_rows.rejected))
+    log_message(LogLevel::info, "the bad rows are in {}", data.bad_rows.rejected.string());
   return {std::move(run), file, std::move(model), std::move(rows.source), rows.name, options};
 }
 

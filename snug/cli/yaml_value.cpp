@@ -132,8 +132,8 @@ void refuse_key(const YamlItem& item, std::span<const std::string_view> words,
                 std::string_view what) {
   if (words.empty())
     throw PlacedError(item.where, fmt::format("\"{}\" is no {}, which has none", item.key, what));
-  throw PlacedError(item.where, fmt::format("\"{}\" is no {}; did you mean {}?", item.key, what,
-                                            nearest_word(item.key, words)));
+  throw PlacedError(item.where, fmt::format("\"{}\" is no {}; {}", item.key, what,
+                                            did_you_mean(item.key, words, "")));
 }
 
 void expect_keys(const YamlValue& map, std::span<const std::string_view> words,

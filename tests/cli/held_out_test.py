@@ -3,16 +3,13 @@
 usage: held_out_test.py SNUG     SNUG is the program
 """
 
-import json
-import pathlib
 import random
-import subprocess
-import sys
-import tempfile
-import unittest
 
-SNUG = pathlib.Path(sys.argv.pop(1)).resolve()
-RUN_FILE = """\
+import snug_case
+
+
+class HeldOutTest(snug_case.Case):
+    RUN_FILE = """\
 data: {train: rows.csv, label: y}
 model:
   - dense: {units: 4, activation: relu}
@@ -20,37 +17,19 @@ model:
 fit: {loss: binary_crossentropy, optimizer: adam, epochs: 2, validation_split: 0.2, checkpoint: {every_epochs: 1}}
 """
 
-
-class HeldOutTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         draw = random.Random(1)
         rows = [f"{draw.random():.3f},{draw.random():.3f},{draw.randint(0, 1)}" for _ in range(100)]
-        (self.folder / "rows.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
-        (self.folder / "run.yaml").write_text(RUN_FILE)
-
-    def run_snug(self, *words):
-        return subprocess.run([SNUG, *words], cwd=self.folder, capture_output=True, text=True)
-
-    def passes(self, *words):
-        done = self.run_snug(*words)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stdout
-
-    def fails(self, code, *words):
-        done = self.run_snug(*words)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stderr
+        self.write("rows.csv", "a,b,y\n" + "\n".join(rows) + "\n")
 
     def test_evaluate_scores_the_rows_that_were_held_out(self):
-        fitted = json.loads(self.passes("fit", "run.yaml", "--json"))
+        fitted = self.json("fit", "run.yaml")
         self.assertIn("20 rows of validation_split", self.passes("evaluate", "run.yaml"))
-        scored = json.loads(self.passes("evaluate", "runs/run/1/last.keras", "data=rows.csv", "--json"))
+        scored = self.json("evaluate", "runs/run/1/last.keras", "data=rows.csv")
         self.assertEqual(scored["rows"], 100)
         (self.folder / "runs/run/1/best.keras").unlink()
-        scored = json.loads(self.passes("evaluate", "run.yaml", "--json"))
+        scored = self.json("evaluate", "run.yaml")
         self.assertEqual(scored["rows"], 20)
         self.assertAlmostEqual(scored["metrics"]["loss"], fitted["metrics"]["val_loss"], places=5)
 
@@ -66,9 +45,9 @@ class HeldOutTest(unittest.TestCase):
         self.assertEqual(self.passes("checkpoint", "verify", *files).count("good"), 2)
 
     def test_labels_that_are_no_probabilities(self):
-        text = (self.folder / "rows.csv").read_text().splitlines()
+        text = self.read("rows.csv").splitlines()
         text[7] = "0.1,0.2,3"
-        (self.folder / "rows.csv").write_text("\n".join(text) + "\n")
+        self.write("rows.csv", "\n".join(text) + "\n")
         message = self.fails(4, "fit", "run.yaml")
         self.assertIn("line 8 has the label 3", message)
         self.assertIn("sparse_categorical_crossentropy", message)
@@ -83,4 +62,4 @@ class HeldOutTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    snug_case.main()

@@ -6,14 +6,13 @@ usage: sources_test.py SNUG     SNUG is the program
 import gzip
 import json
 import pathlib
+import random
 import struct
-import subprocess
-import sys
-import tempfile
-import unittest
-import zlib
+import zipfile
 
-SNUG = pathlib.Path(sys.argv.pop(1)).resolve()
+import snug_case
+from snug_case import Case, npy, png
+
 CNN = """\
 model:
   - rescaling: 1/255
@@ -22,42 +21,6 @@ model:
   - dense: {units: 2, activation: softmax}
 fit: {loss: sparse_categorical_crossentropy, optimizer: adam, metrics: [accuracy], batch_size: 8, epochs: 2, memory: 128MiB}
 """
-
-
-def png(height, width, colour):
-    """A PNG file of one colour (red, green, blue)."""
-
-    def chunk(kind, body):
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    rows = (b"\0" + bytes(colour) * width) * height
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, name, content):
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-
-    def snug(self, *words):
-        return subprocess.run([SNUG, *words], cwd=self.folder, capture_output=True, text=True, timeout=120, check=False)
-
-    def passes(self, *words):
-        done = self.snug(*words)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done
-
-    def fails(self, code, *words):
-        done = self.snug(*words)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stderr
 
 
 class Images(Case):
@@ -69,12 +32,12 @@ class Images(Case):
         self.write("run.yaml", "data: {train: {image_folder: pics, image_size: [8, 8]}}\n" + CNN)
 
     def test_a_folder_is_trained_on_and_predicted(self):
-        done = self.passes("fit", "run.yaml")
-        self.assertIn("40 files of 2 classes: blue, red", done.stderr + done.stdout)
-        resolved = (self.folder / "runs/run/1/run.yaml").read_text()
+        text = self.says("fit", "run.yaml")
+        self.assertIn("40 files of 2 classes: blue, red", text)
+        resolved = self.read("runs/run/1/run.yaml")
         self.assertIn(str(self.folder / "pics"), resolved)
-        done = self.passes("predict", "run.yaml", "--output", "out.csv")
-        self.assertEqual(len((self.folder / "out.csv").read_text().splitlines()), 41)
+        self.passes("predict", "run.yaml", "--output", "out.csv")
+        self.assertEqual(len(self.read("out.csv").splitlines()), 41)
 
     def test_halves_by_seed(self):
         self.write(
@@ -83,9 +46,9 @@ class Images(Case):
             "  train: {image_folder: pics, image_size: [8, 8], validation_split: 0.25, subset: training, seed: 3}\n"
             "  validation: {image_folder: pics, image_size: [8, 8], validation_split: 0.25, subset: validation, seed: 3}\n" + CNN,
         )
-        done = self.passes("fit", "run.yaml")
-        self.assertIn("30 files", done.stderr + done.stdout)
-        self.assertIn("10 files", done.stderr + done.stdout)
+        text = self.says("fit", "run.yaml")
+        self.assertIn("30 files", text)
+        self.assertIn("10 files", text)
 
     def test_broken_pictures_are_named_or_left_out(self):
         self.write("pics/red/broken.png", png(8, 8, (1, 2, 3))[:-30])
@@ -95,9 +58,9 @@ class Images(Case):
         self.assertIn("broken.png", done.stdout)
         self.write("pics/red/text.jpg", "hello")
         self.write("run.yaml", "data: {train: {image_folder: pics, image_size: [8, 8]}, on_bad_row: quarantine, bad_rows_at_most: 0.2}\n" + CNN)
-        done = self.passes("fit", "run.yaml")
-        self.assertIn("2 bad rows are left out", done.stderr + done.stdout)
-        rejected = (self.folder / "runs/run/2/rejected.csv").read_text()
+        text = self.says("fit", "run.yaml")
+        self.assertIn("2 bad rows are left out", text)
+        rejected = self.read("runs/run/2/rejected.csv")
         self.assertIn("text.jpg", rejected)
         self.assertIn("broken.png", rejected)
 
@@ -107,7 +70,7 @@ class Images(Case):
         for layers in ["", "augment: [random_flip: horizontal, random_rotation: 0.1, random_contrast: 0.4, random_brightness: 0.3]"]:
             self.write("run.yaml", data % layers + CNN)
             self.passes("fit", "run.yaml")
-            losses.append((self.folder / f"runs/run/{len(losses) + 1}/history.csv").read_text())
+            losses.append(self.read(f"runs/run/{len(losses) + 1}/history.csv"))
         self.assertNotEqual(*losses)
         self.passes("fit", "run.yaml", "fit.threads=1")
         self.write("run.yaml", data % "augment: [resizing: {height: 4, width: 4}]" + CNN)
@@ -129,11 +92,6 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: adam, batch_size: 8, epo
 """
 
 
-def npy(name, shape, values):
-    header = f"{{'descr': '{name}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.encode() + values
-
-
 class Hdf5(Case):
     def test_data_sets_are_trained_on(self):
         for name in ["gzip", "float64", "growing_gzip"]:
@@ -149,7 +107,7 @@ class Hdf5(Case):
         self.write("run.yaml", "data: {train: {hdf5: part-*.h5, x: chunks, y: labels}}\n" + MLP)
         self.passes("fit", "run.yaml")
         self.passes("predict", "run.yaml", "--output", "out.csv")
-        self.assertEqual(len((self.folder / "out.csv").read_text().splitlines()), 101)
+        self.assertEqual(len(self.read("out.csv").splitlines()), 101)
 
     def test_a_label_beyond_the_outputs_is_named(self):
         run = f"data: {{train: {{hdf5: {HDF5}/latest.h5, x: gzip, y: labels}}}}\n" + MLP.replace("units: 5", "units: 3")
@@ -157,7 +115,7 @@ class Hdf5(Case):
         message = self.fails(4, "fit", "run.yaml")
         self.assertRegex(message, r'latest.h5: "labels": row \d*[3489]')
         self.write("run.yaml", run.replace("labels}", "labels}, on_bad_row: skip, bad_rows_at_most: 0.5"))
-        self.assertIn("20 bad rows", self.passes("fit", "run.yaml").stderr)
+        self.assertIn("20 bad rows", self.says("fit", "run.yaml"))
 
     def test_a_name_that_is_not_there(self):
         self.write("run.yaml", f"data: {{train: {{hdf5: {HDF5}/latest.h5, x: gzipp, y: labels}}}}\n" + MLP)
@@ -171,9 +129,9 @@ class Hdf5(Case):
             self.assertIn(part, done.stdout)
         found = json.loads(self.snug("check", f"{HDF5}/small.h5", "--json").stdout)
         self.assertEqual((found["exit"], found["bad_rows"], len(found["arrays"])), (4, 1, 4))
-        self.assertIn("Nothing is wrong", self.passes("check", f"{HDF5}/matlab.h5").stdout)
+        self.assertIn("Nothing is wrong", self.passes("check", f"{HDF5}/matlab.h5"))
         self.write("run.yaml", f"data: {{train: {{hdf5: other.h5, x: gzip, y: labels}}}}\n" + MLP)
-        found = json.loads(self.passes("check", f"{HDF5}/latest.h5", "--against", "run.yaml", "--json").stdout)
+        found = self.json("check", f"{HDF5}/latest.h5", "--against", "run.yaml")
         self.assertEqual(found["arrays"][0]["fields"][1]["classes"], {str(label): 10 for label in range(5)})
         self.write("cut.h5", (HDF5 / "small.h5").read_bytes()[:3000])
         self.fails(4, "check", "cut.h5")
@@ -199,8 +157,8 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: adam, batch_size: 4, epo
         self.write("one.txt", "a good film, really good 3\n")
         self.write("raw.yaml", f"data: {{train: {{text: one.txt, sequence_length: 5}}}}\nmodel: {model}\nfit: {{batch_size: 8}}\n")
         self.passes("predict", "raw.yaml", "--output", "one.csv")
-        every = (self.folder / "all.csv").read_text().splitlines()
-        self.assertEqual((self.folder / "one.csv").read_text().splitlines()[1], every[12])
+        every = self.read("all.csv").splitlines()
+        self.assertEqual(self.read("one.csv").splitlines()[1], every[12])
 
     def test_lines_with_labels(self):
         self.write("t.txt", "good film\nbad film\n" * 6)
@@ -213,31 +171,115 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: adam, batch_size: 4, epo
     def test_check(self):
         self.write("t.txt", "good film\nbad film\n" * 6)
         self.write("l.txt", "pos\nneg\n" * 6)
-        done = self.passes("check", "t.txt", "--text", "--label", "l.txt")
+        text = self.passes("check", "t.txt", "--text", "--label", "l.txt")
         for part in ["12 texts, 24 words, 3 different ones", "classes: neg 6, pos 6", "Nothing is wrong"]:
-            self.assertIn(part, done.stdout)
+            self.assertIn(part, text)
         self.write("t.txt", b"good film\nbad\0film\n" * 6)
         done = self.snug("check", "t.txt", "--text")
         self.assertEqual(done.returncode, 4)
         self.assertIn("line 2: it has bytes that are 0", done.stdout)
         self.write("reviews/neg/1.txt", "a bad film")
         self.write("reviews/pos/1.txt", "a good film")
-        found = json.loads(self.passes("check", "reviews", "--json").stdout)
+        found = self.json("check", "reviews")
         self.assertEqual((found["texts"], found["classes"]), (2, {"neg": 1, "pos": 1}))
 
 
 class SeveralFiles(Case):
     def test_npy_files_follow_one_another(self):
         for part in range(3):
-            self.write(f"x-{part}.npy", npy("<f4", (4, 2), struct.pack("<8f", *range(8))))
-            self.write(f"y-{part}.npy.gz", gzip.compress(npy("<i8", (4,), struct.pack("<4q", 0, 1, 2, 3))))
+            self.write(f"x-{part}.npy", npy((4, 2), range(8)))
+            self.write(f"y-{part}.npy.gz", gzip.compress(npy((4,), [0, 1, 2, 3], "<i8")))
         self.write("run.yaml", 'data: {train: {x: "x-*.npy", y: "y-*.npy.gz"}}\n' + MLP)
         self.passes("fit", "run.yaml")
         self.passes("predict", "run.yaml", "--output", "out.csv")
-        self.assertEqual(len((self.folder / "out.csv").read_text().splitlines()), 13)
+        self.assertEqual(len(self.read("out.csv").splitlines()), 13)
         (self.folder / "y-2.npy.gz").unlink()
         self.assertIn("belong together", self.fails(2, "fit", "run.yaml"))
 
 
+def masked_crc(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def field(number, data):
+    return bytes([number << 3 | 2, len(data)]) + data
+
+
+def tf_record(x, label):
+    """A tf.train.Example of some floats and a label, as a record."""
+    floats = field(1, field(1, b"x") + field(2, field(2, field(1, struct.pack(f"<{len(x)}f", *x)))))
+    ints = field(1, field(1, b"label") + field(2, field(3, field(1, bytes([label])))))
+    data = field(1, floats + ints)
+    length = struct.pack("<Q", len(data))
+    return length + masked_crc(length) + data + masked_crc(data)
+
+
+class Archives(Case):
+    RUN_FILE = """\
+data: {train: FILES}
+model: [dense: {units: 16, activation: relu}, dense: {units: 1, activation: sigmoid}]
+fit: {loss: binary_crossentropy, optimizer: adam, metrics: [accuracy], batch_size: 32, epochs: 5, memory: 256MiB}
+"""
+
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(9)
+        self.x = [draw.gauss(0, 1) for _ in range(200)]
+        self.y = [int(self.x[2 * i] + self.x[2 * i + 1] > 0) for i in range(100)]
+
+    def train_on(self, train):
+        self.edit("FILES", train)
+
+    def test_npz(self):
+        for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            with zipfile.ZipFile(self.folder / "data.npz", "w", method) as file:
+                file.writestr("labels.npy", npy((100,), self.y, "<i8"))
+                file.writestr("rows.npy", npy((100, 2), self.x, "<f8"))
+            self.train_on("{npz: data.npz, x: rows, y: labels}")
+            first = self.fits()["metrics"]
+            resolved = sorted((self.folder / "runs/run").iterdir())[-1] / "run.yaml"
+            self.assertEqual(self.json("fit", str(resolved))["metrics"], first)
+        self.train_on("{npz: data.npz, x: row, y: labels}")
+        self.refuses(2, "run.yaml:1", "no array \"row\"; it has labels, rows")
+
+    def test_tfrecord(self):
+        records = [tf_record(self.x[2 * i:2 * i + 2], self.y[i]) for i in range(100)]
+        self.write("a.tfrecord", b"".join(records[:60]))
+        self.write("b.tfrecord", b"".join(records[60:]))
+        form = "{tfrecord: '*.tfrecord', x: {key: x, shape: [2]}, y: {key: label, type: int64}}"
+        self.train_on(form)
+        self.assertIn("accuracy", self.fits()["metrics"])
+        self.assertIn("60 rows", self.passes("check", "a.tfrecord", "--against", "run.yaml"))
+        self.write("bad.tfrecord", records[0] + tf_record([1, float("nan")], 1))
+        result = self.snug("check", "bad.tfrecord", "--against", "run.yaml")
+        self.assertEqual(result.returncode, 4)
+        self.assertIn("record 1: feature \"x\", element 1 is nan", result.stdout)
+        (self.folder / "bad.tfrecord").unlink()
+        damaged = bytearray(b"".join(records[:60]))
+        damaged[len(records[0]) + 20] ^= 1
+        self.write("a.tfrecord", damaged)
+        self.refuses(4, f"a.tfrecord: record 1 at byte {len(records[0])} has a wrong checksum")
+        self.train_on(form.replace("key: x", "key: z"))
+        (self.folder / "a.tfrecord").unlink()
+        self.refuses(4, "no feature \"z\"")
+
+    def test_records_of_different_lengths(self):
+        records = [tf_record(self.x[2 * i:2 * i + 1 + i % 2], self.y[i]) for i in range(100)]
+        self.write("a.tfrecord", b"".join(records))
+        form = "{tfrecord: a.tfrecord, x: {key: x, longest: 2}, y: {key: label, type: int64}}"
+        self.train_on(form)
+        self.assertIn("accuracy", self.fits()["metrics"])
+        self.write("a.tfrecord", b"".join(records) + tf_record([1, 2, 3], 1))
+        self.refuses(4, "a.tfrecord: record 100: feature \"x\" has 3 steps, but 2 is the longest that was declared")
+        self.train_on(form.replace("longest: 2", "longest: 0"))
+        self.refuses(2, "longest", "1 or more")
+
+
 if __name__ == "__main__":
-    unittest.main()
+    snug_case.main()

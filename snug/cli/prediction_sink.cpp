@@ -1,0 +1,133 @@
+#include "snug/cli/prediction_sink.h"
+
+#include "snug/base/error.h"
+#include "snug/data/npy_writer.h"
+
+namespace snug::cli {
+namespace {
+
+// A word as a cell of a CSV file.
+std::string cell_of(const std::string& word) {
+  if (word.find_first_of(",\"\n\r") == std::string::npos) return word;
+  std::string cell = "\"";
+  for (const char c : word) cell += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return cell + "\"";
+}
+
+// One .npy file for each output.
+class NpySink final : public PredictionSink {
+ public:
+  NpySink(const Path& path, const Network& network) {
+    const Types types = network.output_types();
+    const std::vector<std::string> names = network.output_names();
+    for (size_t i = 0; i < types.size(); ++i) {
+      Path file = path;
+      if (types.size() > 1) file.replace_filename(path.stem().string() + "_" + names[i] + ".npy");
+      const Shape& shape = types[i].shape;
+      files_.push_back(file.string());
+      writers_.push_back(
+          std::make_unique<NpyWriter>(real_files(), file, shape.part(1, shape.rank())));
+    }
+  }
+
+  void add(int output, const Tensor& rows) override {
+    writers_[static_cast<size_t>(output)]->append(rows);
+  }
+  std::vector<std::string> finish() override {
+    for (const auto& writer : writers_) writer->finish();
+    return files_;
+  }
+
+ private:
+  std::vector<std::unique_ptr<NpyWriter>> writers_;
+  std::vector<std::string> files_;
+};
+
+// One line for each row, with the elements of all outputs behind each other.
+class CsvSink final : public PredictionSink {
+ public:
+  CsvSink(Path path, const Network& network, const NamedClasses& classes)
+      : path_(std::move(path)), classes_(classes) {
+    unfinished_ = path_.string() + ".tmp";
+    file_ = real_files().open(unfinished_, OpenMode::write);
+    put(header(network));
+    batch_.resize(network.output_types().size());
+  }
+  ~CsvSink() override {
+    if (file_) real_files().remove(unfinished_);
+  }
+
+  void add(int output, const Tensor& rows) override {
+    const std::span<float> values = rows.as<float>();
+    batch_[static_cast<size_t>(output)].assign(values.begin(), values.end());
+    if (output + 1 < std::ssize(batch_)) return;
+    const auto count = static_cast<size_t>(rows.shape()[0]);
+    std::string lines;
+    for (size_t row = 0; row < count; ++row) add_line(row, count, lines);
+    put(lines);
+  }
+
+  std::vector<std::string> finish() override {
+    file_->sync();
+    file_->close();
+    file_.reset();
+    real_files().rename(unfinished_, path_);
+    return {path_.string()};
+  }
+
+ private:
+  std::string header(const Network& network) const {
+    if (classes_) {
+      std::string line;
+      for (const std::string& name : classes_.columns()) line += cell_of(name) + ",";
+      return line + "class\n";
+    }
+    const Types types = network.output_types();
+    const std::vector<std::string> names = network.output_names();
+    std::string line;
+    for (size_t i = 0; i < types.size(); ++i) {
+      const int64_t elements = types[i].shape.size_per_row();
+      for (int64_t k = 0; k < elements; ++k) {
+        line += line.empty() ? "" : ",";
+        line += elements == 1 ? names[i] : fmt::format("{}_{}", names[i], k);
+      }
+    }
+    return line + "\n";
+  }
+
+  void add_line(size_t row, size_t rows, std::string& lines) const {
+    bool first = true;
+    for (const std::vector<float>& all : batch_) {
+      const size_t elements = all.size() / rows;
+      for (size_t k = 0; k < elements; ++k) {
+        fmt::format_to(std::back_inserter(lines), "{}{}", first ? "" : ",",
+                       all[row * elements + k]);
+        first = false;
+      }
+    }
+    if (classes_) lines += "," + cell_of(classes_.of(&batch_[0][row * batch_[0].size() / rows]));
+    lines += '\n';
+  }
+
+  void put(const std::string& text) {
+    file_->write_at(std::as_bytes(std::span(text)), at_);
+    at_ += std::ssize(text);
+  }
+
+  Path path_, unfinished_;
+  NamedClasses classes_;
+  std::unique_ptr<File> file_;
+  int64_t at_ = 0;
+  std::vector<std::vector<float>> batch_;
+};
+
+}  // namespace
+
+std::unique_ptr<PredictionSink> open_sink(const Path& path, const Network& network,
+                                          const NamedClasses& classes) {
+  if (path.extension() == ".npy") return std::make_unique<NpySink>(path, network);
+  if (path.extension() == ".csv") return std::make_unique<CsvSink>(path, network, classes);
+  throw Error("--output {}: predictions go to a file that ends in .npy or .csv", path.string());
+}
+
+}  // namespace snug::cli

@@ -1,0 +1,23 @@
+// Which rows of its data a run trains on and is scored by.
+#pragma once
+
+#include <optional>
+
+#include "snug/cli/run_file.h"
+#include "snug/data/checked.h"
+#include "snug/data/split.h"
+
+namespace snug::cli {
+
+// The source without its bad rows, where the run file says that they are to be left out: what
+// cannot be read, labels that the model's outputs do not have, numbers that its embeddings do not
+// have. It is warned of them.
+data::CheckedData without_bad_rows(const SourcePtr& source, const RunData& data,
+                                   const Model& model);
+
+// The two sides of fit.validation_split, where data.split says how they are drawn; nullopt: the
+// tail is set aside.
+std::optional<data::SplitData> split_by_name(const RunFile& run, const SourcePtr& source,
+                                             const FitOptions& fit);
+
+}  // namespace snug::cli

@@ -1,0 +1,109 @@
+"""The command line and the other commands: each result has its form.
+
+usage: commands_test.py SNUG     SNUG is the program
+"""
+
+import json
+import unittest
+
+import snug_case
+from snug_case import SANITIZED, ArraysCase
+
+
+class Line(ArraysCase):
+    def test_mistakes(self):
+        self.refuses(2, "snug: there is no command fot", "snug fit", words=("fot", "run.yaml"))
+        self.refuses(2, "snug fit: there is no option --epoch", "--epochs", words=("fit", "run.yaml", "--epoch", "3"))
+        self.refuses(2, "snug fit: which run file?", words=("fit",))
+        self.refuses(2, 'snug fit: fit.epoch=3: "epoch" is no', words=("fit", "run.yaml", "fit.epoch=3"))
+        self.refuses(2, "snug fit: --memory 3QB: ", words=("fit", "run.yaml", "--memory", "3QB"))
+        self.refuses(2, "snug fit: --epochs x: ", words=("fit", "run.yaml", "--epochs", "x"))
+
+    def test_help_teaches(self):
+        text = self.passes("--help")
+        self.assertEqual(text, self.passes("help"))
+        for word in ("fit", "plan", "summary", "doctor", "run.yaml", "Exit codes"):
+            self.assertIn(word, text)
+        for command in ("fit", "plan", "summary", "doctor"):
+            self.assertGreaterEqual(self.passes(command, "--help").count(f"snug {command}"), 2)
+        self.assertRegex(self.passes("--version"), r"^snug \d+\.\d+\.\d+\n$")
+
+    def test_settings_of_the_line(self):
+        result = self.json("fit", "run.yaml", "--epochs", "3", "fit.batch_size=50", "model.1.dropout=0.2", "name=b")
+        self.assertEqual((result["epochs"], result["steps"]), (3, 6))
+        self.assertEqual(result["directory"], "runs/b/1")
+        kept = self.read("runs/b/1/run.yaml")
+        for line in ("dropout: 0.2", "epochs: 3", "batch_size: 50", "seed: 0"):
+            self.assertIn(line, kept)
+
+    def test_json_of_an_error(self):
+        result = self.snug("fit", "nosuch.yaml", "--json")
+        self.assertEqual(result.returncode, 6)
+        error = json.loads(result.stdout)
+        self.assertEqual((error["command"], error["exit"]), ("fit", 6))
+        self.assertIn("nosuch.yaml", error["error"])
+
+
+class Budget(ArraysCase):
+    def test_a_budget_that_is_too_small(self):
+        words = ("fit", "run.yaml", "model.0.dense.units=400000", "--batch-size", "100", "--memory", "40MiB")
+        line = self.refuses(3, "--memory 40MiB: ", "does not fit the budget of 40.0 MiB", "largest", "it fits with",
+                            words=words)
+        self.assertFalse((self.folder / "runs/run").exists())
+        budget = line.split("it fits with --memory ")[1].split(",")[0]
+        self.passes(*words[:-1], budget)
+
+    def test_weights_that_no_machine_has(self):
+        for command in ("plan", "fit"):
+            self.refuses(3, "the budget of 1.0 GiB", "largest part", "GiB", "it fits with --memory",
+                         words=(command, "run.yaml", "model.0.dense.units=3000000000", "--memory", "1GiB"))
+
+    def test_dry_run(self):
+        result = self.json("fit", "run.yaml", "--dry-run")
+        self.assertEqual(result["exit"], 0)
+        self.assertGreater(result["total_bytes"], result["arena_bytes"])
+        self.assertFalse((self.folder / "runs/run").exists())
+        self.assertIn("It fits", self.passes("fit", "run.yaml", "--dry-run"))
+
+    @unittest.skipIf(SANITIZED, "a budget")
+    def test_plan(self):
+        text = self.passes("plan", "run.yaml", "--memory", "64MiB")
+        for part in ("batches of 16 rows", "weights", "budget", "64.0 MiB", "peak"):
+            self.assertIn(part, text)
+
+    @unittest.skipIf(SANITIZED, "a budget")
+    def test_plan_of_several_sizes(self):
+        text = self.passes("plan", "run.yaml", "--memory", "64MiB", "--batch-size", "8,16,32")
+        self.assertEqual([line.split()[0] for line in text.splitlines()[1:4]], ["8", "16", "32"])
+        self.assertIn("The largest batch that fits: 100, all rows of the data", text)
+        result = self.json("plan", "run.yaml", "--memory", "5MiB", "--batch-size", "8,16")
+        self.assertEqual([(p["batch_size"], p["fits"]) for p in result["plans"]], [(8, False), (16, False)])
+        self.assertEqual(result["largest_batch_size"], 0)
+
+
+class Others(ArraysCase):
+    def test_summary(self):
+        text = self.passes("summary", "run.yaml")
+        self.assertIn("Total params: 161", text)
+        result = self.json("summary", "run.yaml", "model.0.dense.units=32")
+        self.assertEqual(result["parameters"], 32 * self.FEATURES + 32 + 32 + 1)
+        self.assertEqual([layer["class"] for layer in result["layers"]][-3:], ["Dense", "Dropout", "Dense"])
+
+    def test_summary_without_data(self):
+        self.write("run.yaml", "model: [input: [28, 28, 1], flatten: , dense: 10]\n")
+        self.assertIn("7,850", self.passes("summary", "run.yaml"))
+        self.write("run.yaml", "model: [dense: 10]\n")
+        self.refuses(2, "run.yaml:1: ", "- input:", words=("summary", "run.yaml"))
+
+    def test_doctor(self):
+        text = self.passes("doctor")
+        for word in ("Cores", "Instructions", "Memory", "Budget", "Disk", "oneDNN", "snug"):
+            self.assertIn(word, text)
+        result = self.json("doctor")
+        self.assertGreater(result["cores"], 0)
+        free = [limit["free_bytes"] for limit in result["memory_limits"]]
+        self.assertEqual(free[0], min(free))
+
+
+if __name__ == "__main__":
+    snug_case.main()

@@ -1,0 +1,180 @@
+"""Mistakes in run files and data: each has its message and its exit code.
+
+usage: mistakes_test.py SNUG     SNUG is the program
+"""
+
+import json
+
+import snug_case
+from snug_case import ArraysCase
+
+
+class RunFileMistakes(ArraysCase):
+    def test_unknown_section(self):
+        self.edit("model:", "modell:")
+        self.refuses(2, "snug fit: run.yaml:2: ", '"modell" is no section', "did you mean model?")
+
+    def test_unknown_key_of_fit(self):
+        self.edit("epochs: 2", "epoch: 2")
+        self.refuses(2, "run.yaml:11: ", '"epoch" is no setting of fit', "did you mean epochs?")
+
+    def test_unknown_setting_of_a_layer(self):
+        self.edit("units: 16", "unit: 16")
+        self.refuses(2, "run.yaml:3: ", '"unit" is no setting of dense', "did you mean units?")
+
+    def test_unknown_layer(self):
+        self.edit("- dropout: 0.1", "- dropuot: 0.1")
+        self.refuses(2, "run.yaml:4: ", "dropuot", "dropout")
+
+    def test_unknown_activation(self):
+        self.edit("activation: relu", "activation: rellu")
+        self.refuses(2, "run.yaml:3: ", "rellu", "relu")
+
+    def test_unknown_loss_optimizer_metric_callback(self):
+        self.edit("loss: binary_crossentropy", "loss: binary_crosentropy")
+        self.refuses(2, "run.yaml:7: ", 'did you mean "binary_crossentropy"?')
+        self.edit("optimizer: adam", "optimizer: adamm")
+        self.refuses(2, "run.yaml:8: ", "adamm", 'did you mean "adam"?')
+        self.edit("[accuracy]", "[accuracy, acuracy]")
+        self.refuses(2, "run.yaml:9: ", "acuracy")
+        self.edit("epochs: 2", "epochs: 2\n  callbacks: [early_stoping: {patience: 3}]")
+        self.refuses(2, "run.yaml:12: ", "early_stoping", 'did you mean "early_stopping"?')
+
+    def test_unknown_setting_of_an_object(self):
+        self.edit("optimizer: adam", "optimizer: {adam: {learning_rte: 0.1}}")
+        self.refuses(2, "run.yaml:8: ", "learning_rte", "did you mean learning_rate?")
+        self.edit("epochs: 2", "epochs: 2\n  callbacks: [early_stopping: {patence: 3}]")
+        self.refuses(2, "run.yaml:12: ", "patence", "did you mean patience?")
+
+    def test_wrong_type(self):
+        self.edit("epochs: 2", "epochs: two")
+        self.refuses(2, 'run.yaml:11: fit.epochs is "two"; it must be a whole number')
+        self.edit("units: 16", "units: [16]")
+        self.refuses(2, "run.yaml:3: ", "model.0.dense.units is a list; it must be a whole number")
+        self.edit("optimizer: adam", "optimizer: {adam: {learning_rate: fast}}")
+        self.refuses(2, "run.yaml:8: ", '"fast"', "it must be a number")
+        self.edit("epochs: 2", "epochs: 2\n  memory: much")
+        self.refuses(2, "run.yaml:12: ", "much")
+        self.edit("epochs: 2", "epochs: -2")
+        self.refuses(2, "run.yaml:11: ", '"-2"')
+
+    def test_impossible_values(self):
+        self.edit("- dropout: 0.1", "- dropout: 1.5")
+        self.refuses(2, "run.yaml:4: ", "1.5")
+        self.edit("batch_size: 16", "batch_size: 0")
+        self.refuses(2, "run.yaml:10: ", 'batch_size is "0"')
+        self.edit("epochs: 2", "epochs: 2\n  validation_split: 1")
+        self.refuses(2, "run.yaml:12: ", 'validation_split is "1"')
+
+    def test_float16_is_refused_by_name(self):
+        self.edit("units: 16,", "units: 16, dtype: float16,")
+        self.refuses(2, "run.yaml:3: ", "dense", "float16", "float32")
+        self.edit("units: 16,", "units: 16, dtype: float32,")
+        self.passes("fit", "run.yaml")
+
+    def test_duplicate_key(self):
+        self.edit("epochs: 2", "epochs: 2\n  batch_size: 32")
+        self.refuses(2, 'run.yaml:12: "batch_size" is given twice (first at run.yaml:10)')
+
+    def test_no_yaml(self):
+        self.write("run.yaml", "fit: [1, 2\nmodel: 3\n")
+        self.refuses(2, "run.yaml:", "this is no YAML")
+        self.write("run.yaml", "")
+        self.refuses(2, "run.yaml: it is empty")
+        self.write("run.yaml", "- a\n")
+        self.refuses(2, "run.yaml:1: ", "a map with the sections data, model and fit")
+
+    def test_missing_parts(self):
+        self.edit("  loss: binary_crossentropy\n", "")
+        self.refuses(2, "run.yaml:", "there is no loss")
+        self.write("run.yaml", self.RUN_FILE[:self.RUN_FILE.index("fit:")])
+        self.refuses(2, "run.yaml: there is no fit")
+        self.write("run.yaml", self.RUN_FILE[self.RUN_FILE.index("model:"):])
+        self.refuses(2, "run.yaml: there is no data")
+        self.write("run.yaml", self.RUN_FILE[:self.RUN_FILE.index("model:")] + self.RUN_FILE[self.RUN_FILE.index("fit:"):])
+        self.refuses(2, "run.yaml: there is no model")
+
+    def test_shape_that_does_not_fit(self):
+        self.edit("- dropout: 0.1", "- conv2d: {filters: 4, kernel_size: 3}")
+        self.refuses(2, "run.yaml:4: ", "conv2d", "[rows, 16]")
+        self.edit("model:", "model:\n  - input: [9]")
+        self.refuses(2, "run.yaml", "[8]", "[9]")
+
+    def test_loss_that_does_not_fit_the_labels(self):
+        self.edit("units: 1,", "units: 3,")
+        self.refuses(2, "run.yaml:7: ", "binary_crossentropy", "[3]")
+
+    def test_loss_that_does_not_fit_the_model(self):
+        self.edit("activation: sigmoid", "activation: softmax")
+        self.refuses(2, "run.yaml:7: ", "softmax")
+
+
+    def test_settings_in_the_wrong_place(self):
+        line = ("fit", "run.yaml")
+        self.refuses(2, "fit.optimizer.adam.learning_rate=0.1", words=(*line, "fit.learning_rate=0.1"))
+        self.refuses(2, "fit.optimizer.adam.learning_rate=0.1", words=(*line, "fit.optimizer.learning_rate=0.1"))
+        self.refuses(2, "callbacks: [early_stopping: {patience: 3}]", words=(*line, "fit.patience=3"))
+        self.refuses(2, "model.0 is dense", "model.0.dense.units", words=(*line, "model.0.units=3"))
+        self.passes(*line, "fit.optimizer.adam.learning_rate=0.1", "model.0.dense.units=3", "model.1.dropout=0.3")
+
+    def test_numbers_that_cannot_be_are_named_where_they_stand(self):
+        for setting in ("fit.batch_size=0", "fit.validation_split=1.5", "fit.validation_split=-0.1",
+                        "fit.optimizer={adam: -0.1}"):
+            self.refuses(2, f"snug fit: {setting}: ", words=("fit", "run.yaml", setting))
+
+
+class DataMistakes(ArraysCase):
+    def test_missing_files(self):
+        self.refuses(6, "nosuch.yaml", "No such file", words=("fit", "nosuch.yaml"))
+        self.edit("x: x.npy", "x: nosuch.npy")
+        self.refuses(6, "run.yaml:1: ", "nosuch.npy", "No such file")
+
+    def test_damaged_file(self):
+        (self.folder / "x.npy").write_bytes(b"hello")
+        self.refuses(4, "x.npy")
+
+    def test_rows_that_differ(self):
+        self.write_labels([0, 1, 0])
+        self.refuses(2, "run.yaml:1: ", "100", "3")
+
+    def test_label_out_of_range(self):
+        self.edit("units: 1, activation: sigmoid", "units: 3, activation: softmax",
+                  "binary_crossentropy", "sparse_categorical_crossentropy")
+        self.write_labels([i % 3 if i != 77 else 9 for i in range(self.ROWS)])
+        self.refuses(4, "77", "9")
+        summary = json.loads(self.read("runs/run/1/summary.json"))
+        self.assertEqual(summary["exit"], 4)
+        self.assertIn("77", summary["error"])
+
+    def test_nan_is_named(self):
+        values = [0.5] * (self.ROWS * self.FEATURES)
+        values[42 * self.FEATURES + 3] = float("nan")
+        self.write_x(values)
+        self.refuses(4, "42", "nan")
+
+    def test_one_class_is_said(self):
+        self.write("rows.csv", "a,b,y\n" + "1,2,yes\n2,1,yes\n" * 20)
+        self.edit("train: {x: x.npy, y: y.npy}", "train: rows.csv, label: y")
+        self.assertIn('the label y is "yes" in every row', self.says("fit", "run.yaml"))
+
+    def test_files_in_each_others_place(self):
+        self.refuses(2, "it is a run file, no data", words=("check", "run.yaml"))
+        self.passes("fit", "run.yaml")
+        self.write("rows.csv", "a,b,y\n1,2,yes\n")
+        self.refuses(2, "the model was not trained on a table", words=("predict", "run.yaml", "data=rows.csv", "--output", "o.csv"))
+
+    def test_mistakes_about_files(self):
+        self.edit("train: {x: x.npy, y: y.npy}", "train: rows.csv, label: income")
+        self.refuses(6, "run.yaml:1: ", "rows.csv")
+        self.edit("train: {x: x.npy, y: y.npy}", "train: {x: x.npy, y: y.npy}, label: income")
+        self.refuses(2, "run.yaml:1: ", "label is for CSV files")
+        self.edit("train: {x: x.npy, y: y.npy}", "train: {x: x.npy}")
+        self.refuses(2, "run.yaml:1: ", "data.train has no y")
+        self.edit("train: {x: x.npy, y: y.npy}", "train: {x: x.npy, labels: y.npy}")
+        self.refuses(2, "run.yaml:1: ", "{x: x.npy, y: y.npy}", "IDX")
+        self.edit("train:", "trian:")
+        self.refuses(2, "run.yaml:1: ", "did you mean train?")
+
+
+if __name__ == "__main__":
+    snug_case.main()

@@ -1,0 +1,144 @@
+"""Predictions of tables, pictures and texts: which rows, what they need, and the names of classes.
+
+usage: predict_test.py SNUG     SNUG is the program
+"""
+
+import csv
+import random
+
+import snug_case
+from snug_case import Case, png
+
+
+class Tables(Case):
+    RUN_FILE = """\
+data: {train: rows.csv, validation: test.csv, label: sort}
+model: [dense: {units: 8, activation: relu}, dense: {units: 3, activation: softmax}]
+fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30, validation_split: 0, verbose: 0}
+"""
+    SORTS = ["low, small", "middle", "top"]
+
+    def setUp(self):
+        super().setUp()
+        self.write_rows("rows.csv", 300, 1)
+        self.write_rows("test.csv", 30, 2)
+
+    def write_rows(self, name, count, seed, label=True):
+        draw = random.Random(seed)
+        lines = ["a,b,sort" if label else "a,b"]
+        for _ in range(count):
+            a, b = draw.random(), draw.random()
+            sort = f',"{self.SORTS[int(a * 2.999)]}"' if label else ""
+            lines.append(f"{a:.4f},{b:.4f}{sort}")
+        self.write(name, "\n".join(lines) + "\n")
+
+    def predictions(self, name="out.csv"):
+        with open(self.folder / name, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_classes_have_names(self):
+        self.passes("fit", "run.yaml")
+        self.assertIn("Its numbers are of: low, small, middle, top", self.passes("predict", "run.yaml", "--output", "out.csv"))
+        rows = self.predictions()
+        self.assertEqual(list(rows[0]), [*self.SORTS, "class"])
+        with open(self.folder / "test.csv", newline="") as file:
+            right = [row["sort"] == found["class"] for row, found in zip(csv.DictReader(file), rows)]
+        self.assertGreater(sum(right), 24)
+        for row in rows:
+            self.assertEqual(max(self.SORTS, key=lambda sort: float(row[sort])), row["class"])
+        self.assertEqual(self.json("predict", "run.yaml", "--output", "out.npy")["classes"], self.SORTS)
+
+    def test_two_classes_by_one_number(self):
+        self.write("rows.csv", "a,sort\n" + "".join(f"{i / 100},{'no' if i < 50 else 'yes'}\n" for i in range(100)))
+        self.edit(", validation: test.csv", "", "units: 3, activation: softmax", "units: 1, activation: sigmoid",
+                  "sparse_categorical", "binary")
+        self.passes("fit", "run.yaml")
+        for change in ((), ("from_logits",)):
+            if change:
+                self.edit(", validation: test.csv", "", "units: 3, activation: softmax", "units: 1",
+                          "sparse_categorical_crossentropy", "{binary_crossentropy: {from_logits: true}}")
+                self.passes("fit", "run.yaml")
+            self.passes("predict", "run.yaml", "--output", "out.csv")
+            rows = self.predictions()
+            self.assertEqual(list(rows[0]), ["yes", "class"])
+            self.assertEqual((rows[3]["class"], rows[96]["class"]), ("no", "yes"))
+
+    def test_labels_are_not_needed_and_not_looked_at(self):
+        self.passes("fit", "run.yaml")
+        self.write_rows("new.csv", 5, 3)
+        self.passes("predict", "run.yaml", "data=new.csv", "--output", "out.csv")
+        expected = self.predictions()
+        self.write("new.csv", self.read("new.csv").replace('"top"', "?").replace('"middle"', "never seen"))
+        self.assertIn("5 rows by", self.passes("predict", "run.yaml", "data=new.csv", "--output", "out.csv"))
+        self.assertEqual(self.predictions(), expected)
+        self.write_rows("new.csv", 5, 3, label=False)
+        self.passes("predict", "run.yaml", "data=new.csv", "--output", "out.csv")
+        self.assertEqual(self.predictions(), expected)
+
+    def test_rows_that_are_given_are_the_ones_that_are_read(self):
+        self.passes("fit", "run.yaml")
+        self.write_rows("new.csv", 7, 4)
+        self.assertIn("30 rows of validation data by", self.passes("predict", "run.yaml", "--output", "out.csv"))
+        self.passes("predict", "run.yaml", "data=new.csv", "--output", "out.csv")
+        self.assertEqual(len(self.predictions()), 7)
+        self.assertIn(", 7 rows", self.passes("evaluate", "run.yaml", "data=new.csv"))
+        self.edit(", validation: test.csv", "", "validation_split: 0,", "validation_split: 0.1,")
+        self.assertIn(", 7 rows", self.passes("evaluate", "run.yaml", "data=new.csv"))
+
+
+class Pictures(Case):
+    RUN_FILE = """\
+data: {train: {image_folder: pics, image_size: [8, 8]}}
+model: [rescaling: 1/255, flatten, dense: {units: 2, activation: softmax}]
+fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, metrics: [accuracy], epochs: 20, verbose: 0}
+"""
+
+    def setUp(self):
+        super().setUp()
+        for i in range(20):
+            self.write(f"pics/blue/{i}.png", png(8, 8, (10, 20, 200 + i)))
+            self.write(f"pics/red/{i}.png", png(8, 8, (200 + i, 20, 10)))
+
+    def test_folders_are_the_names(self):
+        self.passes("fit", "run.yaml")
+        self.write("new/1.png", png(9, 9, (210, 25, 12)))
+        self.passes("predict", "run.yaml", "data.train.image_folder=new", "--output", "out.csv")
+        lines = self.read("out.csv").splitlines()
+        self.assertEqual(lines[0], "blue,red,class")
+        self.assertTrue(lines[1].endswith(",red"), lines)
+
+    def test_a_class_keeps_its_number(self):
+        self.passes("fit", "run.yaml")
+        self.write("test/red/1.png", png(9, 9, (210, 25, 12)))
+        scored = self.json("evaluate", "run.yaml", "data.train.image_folder=test")
+        self.assertEqual(scored["metrics"]["accuracy"], 1)
+        self.write("test/green/1.png", png(9, 9, (10, 225, 12)))
+        self.refuses(2, '"green" is no class of the training data, which has blue, red',
+                     words=("evaluate", "run.yaml", "data.train.image_folder=test"))
+
+
+class Texts(Case):
+    RUN_FILE = """\
+data: {train: {text: t.txt, labels: l.txt, sequence_length: 3}}
+model: [embedding: {input_dim: 12, output_dim: 4}, flatten, dense: {units: 2, activation: softmax}]
+fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30, verbose: 0}
+"""
+
+    def test_a_model_knows_how_to_read_other_texts(self):
+        self.write("t.txt", "good film\nbad film\n" * 6)
+        self.write("l.txt", "pos\nneg\n" * 6)
+        self.passes("fit", "run.yaml")
+        self.write("new.txt", "GOOD!\nbad\n")
+        for model in ("run.yaml", "runs/run/1/last.keras"):
+            self.passes("predict", model, "data=new.txt", "--output", "out.csv")
+            lines = self.read("out.csv").splitlines()
+            self.assertEqual(lines[0], "neg,pos,class")
+            self.assertEqual([line.split(",")[2] for line in lines[1:]], ["pos", "neg"])
+        self.refuses(2, "which labels do the lines have?", words=("evaluate", "runs/run/1/last.keras", "data=new.txt"))
+        self.write("one.txt", "pos\npos\n")
+        scored = self.json("evaluate", "run.yaml", "data.train={text: new.txt, labels: one.txt}")
+        self.assertEqual(scored["rows"], 2)
+
+
+if __name__ == "__main__":
+    snug_case.main()

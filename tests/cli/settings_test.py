@@ -1,0 +1,115 @@
+"""Settings of the command line: what the program suggests has them, and what goes on with a run remembers them.
+
+usage: settings_test.py SNUG     SNUG is the program
+"""
+
+import json
+import random
+import shlex
+import signal
+import subprocess
+
+import snug_case
+from snug_case import ArraysCase, npy
+
+
+class Suggestions(ArraysCase):
+    def next_of(self, text, part):
+        """The command of the line that holds this part."""
+        line = next(line for line in text.splitlines() if part in line)
+        return shlex.split(line[line.index("snug "):])[1:]
+
+    def test_what_is_suggested_can_be_run(self):
+        given = ("--memory", "64MiB", "fit.optimizer={adam: 0.01}", "fit.validation_split=0.2", "name=my run")
+        text = self.passes("fit", "run.yaml", *given)
+        for part in ("train longer", "use it", "larger batches"):
+            self.passes(*self.next_of(text, part))
+        self.assertEqual(len((self.folder / "predictions.csv").read_text().splitlines()), 101)
+        longer = json.loads(self.read("runs/my run/1/summary.json"))
+        self.assertEqual(longer["epochs"], 4)
+        self.assertIn("val_loss", longer["metrics"])
+        self.assertEqual(longer["budget_bytes"], 64 << 20)
+
+    def test_a_plan_names_the_fit_that_it_is_of(self):
+        words = self.next_of(self.passes("plan", "run.yaml", "--memory", "64MiB", "model.0.dense.units=20"), "It fits")
+        self.assertEqual(words, ["fit", "run.yaml", "model.0.dense.units=20", "--memory", "64MiB"])
+
+    def test_a_model_that_is_not_there_yet(self):
+        line = self.refuses(2, "train it first", words=("predict", "run.yaml", "--runs", "r", "--output", "o.csv"))
+        self.passes(*self.next_of(line, "train it first: "))
+        self.passes("predict", "run.yaml", "--runs", "r", "--output", "o.csv")
+
+    def test_longer_training_is_suggested_where_it_helps(self):
+        draw = random.Random(3)
+        self.write_labels([draw.randrange(2) for _ in range(self.ROWS)])
+        text = self.passes("fit", "run.yaml", "fit.validation_split=0.5", "--epochs", "40",
+                           "fit.optimizer={adam: 0.05}", "model.1.dropout=0")
+        self.assertNotIn("train longer", text)
+        self.assertRegex(text, r"the best val_loss was that of epoch \d+ of 40; its model is runs/run/1/best.keras")
+        text = self.passes("fit", "run.yaml", "--epochs", "40", "fit.callbacks=[early_stopping: "
+                           "{monitor: loss, patience: 1, min_delta: 100}]")
+        self.assertNotIn("train longer", text)
+
+    def test_batches_that_are_larger_than_the_data_are_not_suggested(self):
+        self.assertNotIn("larger batches", self.passes("fit", "run.yaml", "--batch-size", "60"))
+
+
+class Remembered(ArraysCase):
+    def test_resume_goes_on_with_the_settings_of_the_start(self):
+        start = ("fit.validation_split=0.2", "--memory", "64MiB", "fit.seed=7", "model.0.dense.units=20")
+        whole = self.json("fit", "run.yaml", *start, "--epochs", "6", "name=whole")
+        self.passes("fit", "run.yaml", *start, "--epochs", "3")
+        text = self.passes("fit", "run.yaml", "--resume", "--epochs", "6")
+        self.assertIn("As at the start of runs/run/1: fit.validation_split=0.2 fit.seed=7 "
+                      "model.0.dense.units=20 --memory 64MiB", text)
+        resumed = json.loads(self.read("runs/run/1/summary.json"))
+        for key in ("metrics", "steps", "epochs", "budget_bytes"):
+            self.assertEqual(resumed[key], whole[key])
+        self.assertIn("fit.epochs", self.read("runs/run/1/settings.json"))
+        self.assertIn("epochs: 6", self.read("runs/run/1/run.yaml"))
+
+    def test_data_that_was_given_on_the_line(self):
+        self.passes("fit", "run.yaml")
+        model = "runs/run/1/last.keras"
+        command = ("fit", model, "data.x=x.npy", "data.y=y.npy", "name=more")
+        text = self.passes(*command)
+        self.passes("fit", model, "name=more", "--resume", "--epochs", "4")
+        self.assertEqual(json.loads(self.read("runs/more/1/summary.json"))["epochs"], 4)
+        use = next(line for line in text.splitlines() if "use it" in line)
+        self.passes(*shlex.split(use[use.index("snug "):])[1:])
+        self.assertIn("runs/more/1/best.keras", use)
+
+    def test_killed_and_resumed_without_a_word(self):
+        words = ("fit", "run.yaml", "--epochs", "1000000", "--json", "fit.verbose=2", "fit.checkpoint.every_epochs=1",
+                 "fit.validation_split=0.2")
+        with subprocess.Popen(self.command(*words), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            for _ in range(3):
+                while not process.stderr.readline().startswith(b"5/5"):
+                    pass
+            # The history is there while the run goes on, and not doubled by what comes again.
+            self.assertRegex(self.read("runs/run/1/history.csv"), r"^epoch,accuracy,loss,val_accuracy,val_loss\n0,.*\n1,")
+            process.send_signal(signal.SIGKILL)
+        process.stdout.close()
+        done = len(self.read("runs/run/1/history.csv").splitlines())
+        resumed = self.json("fit", "run.yaml", "--resume", "--epochs", str(done + 3))
+        self.assertIn("val_loss", resumed["metrics"])
+        lines = self.read("runs/run/1/history.csv").splitlines()
+        self.assertEqual([line.split(",")[0] for line in lines[1:]], [str(i) for i in range(done + 3)])
+
+    def test_evaluate_and_predict_read_what_the_run_read(self):
+        self.edit("data: {train: {x: x.npy, y: y.npy}}", "data: {train: {x: absent.npy, y: absent.npy}}")
+        self.passes("fit", "run.yaml", "data.x=x.npy", "data.y=y.npy", "fit.validation_split=0.2")
+        self.assertIn("20 rows of validation_split", self.passes("evaluate", "run.yaml"))
+        self.passes("predict", "run.yaml", "--output", "o.csv")
+        self.write("new.npy", npy((3, self.FEATURES), [0.5] * 3 * self.FEATURES))
+        self.passes("predict", "run.yaml", "data.x=new.npy", "--output", "o.csv")
+        self.assertEqual(len(self.read("o.csv").splitlines()), 4)
+
+    def test_a_file_that_is_damaged_is_named(self):
+        self.passes("fit", "run.yaml", "--epochs", "1")
+        self.write("runs/run/1/settings.json", "{")
+        self.refuses(2, "runs/run/1/settings.json", "remove it", words=("fit", "run.yaml", "--resume"))
+
+
+if __name__ == "__main__":
+    snug_case.main()
