@@ -1,7 +1,9 @@
 #include "snug/plan/fit_budget.h"
 
 #include <algorithm>
+#include <bit>
 #include <deque>
+#include <utility>
 
 #include "snug/base/bytes.h"
 #include "snug/plan/squeezer.h"
@@ -17,11 +19,14 @@ struct Way {
   double fastest_ns = 0;  // With nothing computed again.
 };
 
+constexpr size_t kLongStep = 1500;  // Nodes.
+
 // The ways to run `rows`: as it runs best, then in smaller and smaller parts, at last node by node.
 // Parts have their rows brought: what a part has read, the next one need not keep. A stage of many
 // nodes reads many values; where those are of all rows, as between batch norms, one node at a time
 // needs the least at once.
-std::vector<Way> ways(int64_t rows, const Target& target, const InstantiateOptions& options) {
+std::vector<Way> ways(const Graph& graph, int64_t rows, const Target& target,
+                      const InstantiateOptions& options) {
   const PartitionOptions& first = options.partition;
   const bool feeds = !options.fed.empty();
   std::vector<Way> all = {{first, false}};
@@ -29,7 +34,10 @@ std::vector<Way> ways(int64_t rows, const Target& target, const InstantiateOptio
   if (!first.parts || first.forced_part_rows > 0) return all;
   // Where sums are added up in blocks, smaller parts than these are not smaller.
   const int64_t least = first.reproducible ? std::max<int64_t>(1, rows / 64) : 1;
-  for (int64_t part = (rows + 1) / 2; part >= least; part = part == 1 ? 0 : (part + 1) / 2) {
+  // Of a long step fewer: each takes memory, and time to be planned.
+  const int64_t smaller = graph.nodes().size() > kLongStep ? 4 : 2;
+  for (int64_t part = (rows + 1) / 2; part >= least;
+       part = part == 1 ? 0 : std::max<int64_t>(1, (part + smaller - 1) / smaller)) {
     for (const bool one_lane : {false, true}) {
       if (!one_lane && target.threads == 1) continue;
       PartitionOptions way = first;
@@ -46,12 +54,55 @@ std::vector<Way> ways(int64_t rows, const Target& target, const InstantiateOptio
   return all;
 }
 
+// Of the last step for which it was asked.
+struct KnownLeast {
+  uint64_t fingerprint = 0;
+  LeastPlan plan;
+};
+thread_local LeastPlanScope* least_plan_scope = nullptr;
+thread_local std::optional<KnownLeast> known_least;
+
+// Of all that decides a plan.
+class Fingerprint {
+ public:
+  template <typename... Numbers>
+  void add(Numbers... numbers) {
+    (mix(static_cast<uint64_t>(numbers)), ...);
+  }
+  void add(double number) { mix(std::bit_cast<uint64_t>(number)); }
+  void add(const std::vector<int>& numbers) {
+    mix(numbers.size());
+    for (const int number : numbers) mix(static_cast<uint64_t>(number));
+  }
+  void add(const Problem& problem) {
+    add(problem.persistent_bytes, problem.alignment, problem.values.size(), problem.nodes.size());
+    for (const ProblemValue& v : problem.values)
+      add(v.bytes, v.part_bytes, v.given, v.pinned, v.paged);
+    for (const ProblemNode& n : problem.nodes) {
+      add(n.in);
+      add(n.out);
+      for (const Overwrite& o : n.overwrites) add(o.output, o.input);
+      add(n.cost_ns);
+      add(n.scratch_bytes, n.stage, n.recomputable);
+    }
+    for (const Stage& stage : problem.stages) add(stage.parts, stage.lanes);
+  }
+  uint64_t value() const { return value_; }
+
+ private:
+  void mix(uint64_t number) {
+    value_ = (value_ ^ number) * 0x9e3779b97f4a7c15;
+    value_ ^= value_ >> 29;
+  }
+  uint64_t value_ = 0;
+};
+
 class Search {
  public:
   Search(const Graph& graph, const Values& results, int64_t rows, const Target& target,
          const InstantiateOptions& options)
       : graph_(graph), results_(results), rows_(rows), target_(target), options_(options) {
-    for (Way way : ways(rows, target, options)) {
+    for (Way way : ways(graph, rows, target, options)) {
       problems_.push_back(instance(way).problem);
       squeezers_.emplace_back(problems_.back(), options.spill, options.costs.disk);
       ways_.push_back(way);
@@ -71,12 +122,10 @@ class Search {
     const bool is_free = squeezers_[0].fits_freely(capacity);
     for (const size_t w : is_free ? std::vector<size_t>{0} : by_time()) {
       if (best && ways_[w].fastest_ns >= best->plan.step_ns) break;
-      std::optional<Plan> plan = squeezers_[w].plan(capacity, Effort::full);
-      if (!plan) continue;
-      plan->step_ns = step_ns(w, *plan);
-      if (!best || plan->step_ns < best->plan.step_ns) best = {std::move(*plan), w};
+      consider(w, capacity, effort(), best);
     }
     if (!best) return {};
+    if (effort() == Effort::quick) consider(best->way, capacity, Effort::full, best);
     best->plan.fastest_ns = ways_[0].fastest_ns;
     return best;
   }
@@ -93,7 +142,7 @@ class Search {
   }
 
   std::vector<CurvePoint> curve(int points) {
-    const int64_t least = least_plan(squeezers_).budget_bytes;
+    const int64_t least = least_plan(squeezers_, effort()).budget_bytes;
     const int64_t most = std::max(least, squeezers_[0].free_plan().total_bytes());
     std::vector<CurvePoint> curve;
     for (int i = 0; i < points; ++i) {
@@ -110,14 +159,37 @@ class Search {
   }
 
  private:
+  // With which the ways are compared.
+  Effort effort() const { return graph_.nodes().size() > kLongStep ? Effort::quick : Effort::full; }
+
+  void consider(size_t way, int64_t capacity, Effort effort, std::optional<Choice>& best) {
+    std::optional<Plan> plan = squeezers_[way].plan(capacity, effort);
+    squeezers_[way].forget();
+    if (!plan) return;
+    plan->step_ns = step_ns(way, *plan);
+    if (!best || plan->step_ns < best->plan.step_ns) best = {std::move(*plan), way};
+  }
+
   // The plan of the least budget, where that is within this one: a search for less may find what
   // the one at this budget has not. So more memory never does worse.
   Choice least(int64_t budget_bytes) {
-    LeastPlan least = least_plan(squeezers_);
+    LeastPlan least = known_or_new_least();
     if (least.budget_bytes > budget_bytes) throw StepBudgetError(least.budget_bytes, budget_bytes);
     least.plan.step_ns = step_ns(least.way, least.plan);
     least.plan.fastest_ns = ways_[0].fastest_ns;
     return {std::move(least.plan), least.way};
+  }
+
+  LeastPlan known_or_new_least() {
+    if (least_plan_scope == nullptr) return least_plan(squeezers_, effort());
+    Fingerprint all;
+    for (const Problem& problem : problems_) all.add(problem);
+    all.add(options_.spill.allowed, options_.spill.most_bytes);
+    all.add(options_.costs.disk.read);
+    all.add(options_.costs.disk.write);
+    if (!known_least || known_least->fingerprint != all.value())
+      known_least = {all.value(), least_plan(squeezers_, effort())};
+    return known_least->plan;
   }
 
   // What no plan can beat, over all ways of cutting.
@@ -167,6 +239,13 @@ class Search {
 };
 
 }  // namespace
+
+LeastPlanScope::LeastPlanScope() : outer_(std::exchange(least_plan_scope, this)) {}
+
+LeastPlanScope::~LeastPlanScope() {
+  least_plan_scope = outer_;
+  if (outer_ == nullptr) known_least.reset();
+}
 
 StepBudgetError::StepBudgetError(int64_t least_bytes, int64_t budget_bytes)
     : BudgetError(

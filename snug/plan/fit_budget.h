@@ -51,6 +51,19 @@ struct CurvePoint {
   int again = 0;          // Nodes computed again.
 };
 
+// While it lives, the least plan of a step is worked out once on this thread, however many budgets
+// are tried for it.
+class LeastPlanScope {
+ public:
+  LeastPlanScope();
+  ~LeastPlanScope();
+  LeastPlanScope(const LeastPlanScope&) = delete;
+  LeastPlanScope& operator=(const LeastPlanScope&) = delete;
+
+ private:
+  LeastPlanScope* outer_;
+};
+
 // So many budgets, evenly from the least that works to what the step takes as it runs best.
 std::vector<CurvePoint> budget_curve(const Graph& graph, const Values& results, int64_t rows,
                                      const Target& target, int points,

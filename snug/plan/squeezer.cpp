@@ -58,7 +58,9 @@ const UnitGraph& Squeezer::graph() {
 }
 
 int64_t Squeezer::least_bytes() {
-  return spill_.allowed ? least_bytes_beside_a_file(graph()) : least_without_file();
+  if (!spill_.allowed) return least_without_file();
+  if (least_beside_file_ < 0) least_beside_file_ = least_bytes_beside_a_file(graph());
+  return least_beside_file_;
 }
 
 int64_t Squeezer::least_without_file() {
@@ -78,6 +80,15 @@ bool Squeezer::is_impossible(int64_t capacity) {
   if (spill_.allowed) return false;
   const ExhaustiveResult& truth = this->truth(capacity);
   return truth.complete && !truth.sequence;
+}
+
+void Squeezer::forget() {
+  free_.reset();
+  graph_.reset();
+  late_.reset();
+  order_.reset();
+  truth_ = {};
+  truth_limit_ = -1;
 }
 
 double Squeezer::least_cost_ns(int64_t capacity) {
@@ -163,6 +174,18 @@ std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
 
 namespace {
 
+// What a way has worked out goes when it is left.
+class Forgetting {
+ public:
+  explicit Forgetting(Squeezer& way) : way_(way) {}
+  ~Forgetting() { way_.forget(); }
+  Forgetting(const Forgetting&) = delete;
+  Forgetting& operator=(const Forgetting&) = delete;
+
+ private:
+  Squeezer& way_;
+};
+
 // Brings the least budget down, way by way.
 class Lowering {
  public:
@@ -173,14 +196,15 @@ class Lowering {
     take(0, ways[0].free_plan(), ways[0].free_plan().arena_bytes);
     if (const Plan& plan = ways[order_[0]].free_plan(); plan.arena_bytes < capacity_)
       take(order_[0], plan, plan.arena_bytes);
+    for (Squeezer& way : ways) way.forget();
   }
 
-  LeastPlan run() {
+  LeastPlan run(Effort effort) {
     // The one that may go lowest first: the others have only to say whether they go lower still.
-    for (const size_t way : order_) lower(way, Effort::quick);
+    for (const size_t way : order_) lower(way, Effort::quick, effort);
     // Until all of them have failed at two hundredths less than the same figure.
     for (size_t failed = 0, i = 0; failed < order_.size(); i = (i + 1) % order_.size())
-      failed = lower(order_[i], Effort::full) ? 1 : failed + 1;
+      failed = lower(order_[i], effort, effort) ? 1 : failed + 1;
     least_.budget_bytes = capacity_ + persistent_;
     return std::move(least_);
   }
@@ -190,26 +214,28 @@ class Lowering {
     return (capacity_ + persistent_) * (100 - hundredths) / 100 - persistent_;
   }
 
-  void take(size_t way, const Plan& plan, int64_t capacity) {
-    least_ = {.way = way, .plan = plan};
+  void take(size_t way, Plan plan, int64_t capacity) {
+    least_ = {.way = way, .plan = std::move(plan)};
     capacity_ = capacity;
   }
 
   bool fits(size_t way, int64_t capacity, Effort effort) {
     if (capacity < ways_[way].least_bytes()) return false;
-    const std::optional<Plan> plan = ways_[way].plan(capacity, effort);
-    if (plan) take(way, *plan, capacity);
-    return plan.has_value();
+    std::optional<Plan> plan = ways_[way].plan(capacity, effort);
+    if (!plan) return false;
+    take(way, std::move(*plan), capacity);
+    return true;
   }
 
   // Brings the budget down as far as this way goes; whether it did.
-  bool lower(size_t way, Effort first) {
+  bool lower(size_t way, Effort first, Effort most) {
     const int64_t before = capacity_;
+    const Forgetting forgetting(ways_[way]);
     // A search with more effort may find what a quick one did not, further down.
-    for (Effort effort = first;; effort = Effort::full) {
+    for (Effort effort = first;; effort = most) {
       if (fits(way, hundredths_less(effort == Effort::quick ? 1 : 2), effort))
         descend(way);
-      else if (effort == Effort::full)
+      else if (effort == most)
         return capacity_ < before;
     }
   }
@@ -237,6 +263,6 @@ class Lowering {
 
 }  // namespace
 
-LeastPlan least_plan(std::span<Squeezer> ways) { return Lowering(ways).run(); }
+LeastPlan least_plan(std::span<Squeezer> ways, Effort effort) { return Lowering(ways).run(effort); }
 
 }  // namespace snug

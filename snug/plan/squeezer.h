@@ -35,6 +35,8 @@ class Squeezer {
   bool is_impossible(int64_t capacity);
   // Where there can be one: no less time than this. For an arena within the capacity.
   double least_cost_ns(int64_t capacity);
+  // Gives back the memory of what it has worked out; it works that out again when it is asked.
+  void forget();
 
  private:
   int64_t least_without_file();
@@ -54,18 +56,19 @@ class Squeezer {
   DiskSpeed disk_;
   std::unique_ptr<UnitGraph> graph_;              // Made when it is first wanted.
   std::optional<std::vector<int>> late_, order_;  // Orders to begin from.
-  int64_t least_bytes_ = -1;                      // Not worked out yet.
+  int64_t least_bytes_ = -1;                      // Not worked out yet,
+  int64_t least_beside_file_ = -1;                // nor this.
   ExhaustiveResult truth_;                        // At the limit that was last asked for.
   int64_t truth_limit_ = -1;
 };
 
 // The least budget at which one of the problems was found to have a plan, to a hundredth: at two
-// hundredths less there is none. All of them have the same persistent bytes.
+// hundredths less none was found with that effort. All of them have the same persistent bytes.
 struct LeastPlan {
   int64_t budget_bytes = 0;
   size_t way = 0;  // Which of the problems.
   Plan plan;
 };
-LeastPlan least_plan(std::span<Squeezer> ways);
+LeastPlan least_plan(std::span<Squeezer> ways, Effort effort = Effort::full);
 
 }  // namespace snug

@@ -11,7 +11,7 @@ constexpr int kLookBack = 40;        // Units that an estimate of a value's cost
 constexpr int kLongestFactor = 10;   // A sequence longer than this many programs is no answer,
 constexpr size_t kLongest = 20'000;  // unless it is shorter than this.
 constexpr int kMaxDepth = 2000;
-constexpr int64_t kMostWork = 2'000'000;  // Values weighed.
+constexpr int64_t kMostWork = 4'000'000;  // Values weighed, and units looked at for their cost.
 
 class Walk {
  public:
@@ -205,7 +205,7 @@ class Walk {
   }
 
   // Its own unit and the missing ones before it, the nearest of them.
-  double cost_to_return(int value) const {
+  double cost_to_return(int value) {
     std::vector<int> units{graph_.producer[value]};
     double cost = 1e-3;
     for (size_t i = 0; i < units.size(); ++i) {
@@ -217,6 +217,7 @@ class Walk {
           units.push_back(producer);
       }
     }
+    work_ += static_cast<int64_t>(units.size());
     return cost;
   }
 

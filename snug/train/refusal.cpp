@@ -6,6 +6,7 @@
 
 #include "snug/base/bytes.h"
 #include "snug/optim/optimizer.h"
+#include "snug/plan/fit_budget.h"
 
 namespace snug {
 namespace {
@@ -79,7 +80,7 @@ class Trials {
   // Planning itself takes what it takes, and other plans have other kernels: so budgets are tried,
   // from that of the smallest plan on, in steps that double, up until one works or down until one
   // does not; then between the two.
-  int64_t least_that_works(int64_t planned) {
+  int64_t least_that_works(int64_t planned, int64_t enough) {
     int64_t works = 0, fails = budget_.bytes, step = planned / 256;
     bool is_between = false;
     for (int64_t tried = planned; works == 0 || can_be_lower(works, fails);) {
@@ -92,8 +93,10 @@ class Trials {
       else
         tried = std::max(fails + 1, tried + (is_enough ? -1 : 1) * std::exchange(step, 2 * step));
     }
-    // Out of time before one has worked: with what was still missing, and as much again.
-    return works > 0 ? works : fails + 2 * step;
+    // Out of time before one has worked: with what was still missing, and as much again. Searches
+    // leave this process larger than one that begins: what it takes at its fastest, with something
+    // for what is measured later, is enough.
+    return std::min(enough + enough / 16, works > 0 ? works : fails + 2 * step);
   }
 
   // Halves of the batch until one fits.
@@ -135,6 +138,7 @@ class Trials {
   const FitOptions& options_;
   Budget budget_;
   FilePages touched_;  // Before any of it was tried.
+  LeastPlanScope once_;
   std::clock_t start_ = std::clock();
 };
 
@@ -157,7 +161,7 @@ Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& o
   Refusal refusal = trials.fastest();
   trials.learn_first_pages(refusal.fastest_bytes);
   refusal.least_bytes = trials.least_planned(refusal.fastest_bytes, missing_bytes);
-  refusal.least_bytes = trials.least_that_works(refusal.least_bytes);
+  refusal.least_bytes = trials.least_that_works(refusal.least_bytes, refusal.fastest_bytes);
   // How much of the libraries is resident differs by as much from run to run: the system maps pages
   // around those that are touched, and where it begins depends on the addresses of this run.
   constexpr int64_t kOfChance = 208_KiB;
