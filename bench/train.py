@@ -87,8 +87,11 @@ class Log:
 
 def machine():
     model = next((line.partition(":")[2].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
-    commit = subprocess.run(["git", "-C", str(BENCH), "rev-parse", "--short", "HEAD"], capture_output=True, text=True,
-                            check=False).stdout.strip()
+    try:
+        commit = subprocess.run(["git", "-C", str(BENCH), "rev-parse", "--short", "HEAD"], capture_output=True, text=True,
+                                check=False).stdout.strip()
+    except FileNotFoundError:  # A machine without git.
+        commit = ""
     return dict(cpu=model, cores=os.cpu_count(), commit=commit, date=datetime.date.today().isoformat())
 
 

@@ -81,9 +81,12 @@ class Cgroup:
         self.folder.rmdir()
 
 
+THREADS, STACK = 6, 8 << 20  # Of a step, of those that read ahead and save; what glibc maps for each.
+
+
 class AddressSpace:
     """Where no cgroup can be made: the address space is limited, with room for what an empty run maps and never
-    touches."""
+    touches, and for the stacks of threads that it can do without."""
 
     name = "RLIMIT_AS, for no memory cgroup can be made here"
 
@@ -93,7 +96,7 @@ class AddressSpace:
         while high - low > 1 << 20:
             middle = (low + high) // 2
             low, high = (low, middle) if empty_run(middle) else (middle, high)
-        self.surplus = high - empty_peak
+        self.surplus = high - empty_peak + THREADS * STACK
 
     @staticmethod
     def limited(words, limit, **options):

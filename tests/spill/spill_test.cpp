@@ -191,11 +191,13 @@ TEST(Spill, BatchNormalisationGoesAsLowInLessTime) {
 }
 
 // A third less than all that the arena wants.
-int64_t tight_budget(const Case& one, const SourcePtr& data) {
+int64_t tight_budget(const Case& one, const SourcePtr& data, bool reproducible = false) {
   Model first = compiled(one), model = compiled(one);
+  FitOptions options = options_with(0, false);
+  options.reproducible = reproducible;
   // What the first fit of a process touches for the first time is not the others'.
-  FitRun(first, data, options_with(0, false));
-  const FitRun run(model, data, options_with(0, false));
+  FitRun(first, data, options);
+  const FitRun run(model, data, options);
   return run.plan().needed_bytes() - run.plan().arena_bytes / 3;
 }
 
@@ -226,7 +228,7 @@ TEST(Spill, ADiskThatFailsEndsTheRunAndLeavesTheModelWhole) {
   if (kSanitized) GTEST_SKIP() << "the sanitizer's memory grows beside the budget's";
   const Images images;
   const Case one = cases()[0];
-  FitOptions options = options_with(tight_budget(one, images.source()), true);
+  FitOptions options = options_with(tight_budget(one, images.source(), true), true);
   options.epochs = 1;
   options.reproducible = true;  // What a run finds left of the budget decides how it cuts the rows.
   FaultyFiles files(real_files());
