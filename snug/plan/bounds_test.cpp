@@ -29,23 +29,11 @@ TEST(Bounds, NothingIsBelowThem) {
   EXPECT_GT(compared, 5);
 }
 
-// Two branches: the program runs them side by side and needs both large values at once; one after
-// the other they fit, and nothing is computed again.
+// In another one nothing is computed again.
 TEST(Bounds, HoldForEveryOrder) {
-  Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true},
-                             {.bytes = 640},
-                             {.bytes = 640},
-                             {.bytes = 64},
-                             {.bytes = 64},
-                             {.bytes = 64, .pinned = true}},
-                  .stages = {{}}};
-  problem.nodes = {{.in = {0}, .out = {1}, .cost_ns = 1},
-                   {.in = {0}, .out = {2}, .cost_ns = 1},
-                   {.in = {1}, .out = {3}, .cost_ns = 1},
-                   {.in = {2}, .out = {4}, .cost_ns = 1},
-                   {.in = {3, 4}, .out = {5}, .cost_ns = 1}};
+  const Problem problem = testing::two_branches();
   const UnitGraph graph(problem);
-  EXPECT_DOUBLE_EQ(least_cost_ns(graph, 64 + 640 + 64 + 64), 5);
+  EXPECT_DOUBLE_EQ(least_cost_ns(graph, testing::kBranchAfterBranch), 5);
 }
 
 // Two cheap large values and a dear one: the bound sees what must be made again, with what it

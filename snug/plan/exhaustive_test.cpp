@@ -40,24 +40,12 @@ TEST(Exhaustive, RecomputeComesClose) {
 }
 
 TEST(Exhaustive, MayChangeTheOrder) {
-  // Two branches that grow and shrink: one after the other fits, side by side does not.
-  Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true},
-                             {.bytes = 640},
-                             {.bytes = 640},
-                             {.bytes = 64},
-                             {.bytes = 64},
-                             {.bytes = 64, .pinned = true}},
-                  .stages = {{}}};
-  problem.nodes = {{.in = {0}, .out = {1}, .cost_ns = 1},
-                   {.in = {0}, .out = {2}, .cost_ns = 1},
-                   {.in = {1}, .out = {3}, .cost_ns = 1},
-                   {.in = {2}, .out = {4}, .cost_ns = 1},
-                   {.in = {3, 4}, .out = {5}, .cost_ns = 1}};
+  const Problem problem = testing::two_branches();
   const UnitGraph graph(problem);
-  const ExhaustiveResult result = search_exhaustively(graph, 64 + 640 + 64 + 64);
+  const ExhaustiveResult result = search_exhaustively(graph, testing::kBranchAfterBranch);
   ASSERT_TRUE(result.sequence);
   EXPECT_EQ(result.sequence->size(), 5u);
-  EXPECT_LE(Timeline(graph, *result.sequence).peak(), 64 + 640 + 64 + 64);
+  EXPECT_LE(Timeline(graph, *result.sequence).peak(), testing::kBranchAfterBranch);
   EXPECT_TRUE(search_exhaustively(graph, 64 + 640).complete);
   EXPECT_FALSE(search_exhaustively(graph, 64 + 640).sequence);
 }

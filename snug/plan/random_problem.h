@@ -81,6 +81,25 @@ class RandomProblem {
   Problem problem_;
 };
 
+// Two branches that grow and shrink, in a program that runs them side by side and needs both large
+// values at once; one after the other they fit in kBranchAfterBranch.
+inline constexpr int64_t kBranchAfterBranch = 64 + 640 + 64 + 64;
+inline Problem two_branches() {
+  Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true},
+                             {.bytes = 640},
+                             {.bytes = 640},
+                             {.bytes = 64},
+                             {.bytes = 64},
+                             {.bytes = 64, .pinned = true}},
+                  .stages = {{}}};
+  problem.nodes = {{.in = {0}, .out = {1}, .cost_ns = 1},
+                   {.in = {0}, .out = {2}, .cost_ns = 1},
+                   {.in = {1}, .out = {3}, .cost_ns = 1},
+                   {.in = {2}, .out = {4}, .cost_ns = 1},
+                   {.in = {3, 4}, .out = {5}, .cost_ns = 1}};
+  return problem;
+}
+
 // A forward chain of `depth` layers and its backward pass: layer i reads what layer i - 1 made, its
 // gradient reads that value again. Sizes vary like those of a convolutional net.
 inline Problem training_chain(int depth, uint64_t seed) {
