@@ -63,7 +63,9 @@ TEST(DecodePng, TurnsWhatItHasIntoWhatIsWanted) {
                            .transparency = {128}};
   EXPECT_EQ(decoded(png_bytes(indices, palette), indices, 4),
             (std::vector<float>{0, 0, 255, 255, 255, 0, 0, 128, 0, 255, 0, 255}));
-  EXPECT_EQ(decoded(png_bytes(indices, palette), indices, 1), (std::vector<float>{29, 76, 150}));
+  const std::vector<float> grey_of_palette = decoded(png_bytes(indices, palette), indices, 1);
+  const std::vector<float> weights{0.114F, 0.299F, 0.587F};  // libpng's releases round them apart.
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(grey_of_palette[i], weights[i] * 255, 1);
   Picture bits{1, 8, 1, {0b10110001}};
   EXPECT_EQ(decoded(png_bytes(bits, {.type = PNG_COLOR_TYPE_GRAY, .bits = 1}), bits, 1),
             (std::vector<float>{255, 0, 255, 255, 0, 0, 0, 255}));

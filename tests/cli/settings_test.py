@@ -20,7 +20,7 @@ class Suggestions(ArraysCase):
         return shlex.split(line[line.index("snug "):])[1:]
 
     def test_what_is_suggested_can_be_run(self):
-        given = ("--memory", "64MiB", "fit.optimizer={adam: 0.01}", "fit.validation_split=0.2", "name=my run")
+        given = ("--memory", "512MiB", "fit.optimizer={adam: 0.01}", "fit.validation_split=0.2", "name=my run")
         text = self.passes("fit", "run.yaml", *given)
         for part in ("train longer", "use it", "larger batches"):
             self.passes(*self.next_of(text, part))
@@ -28,11 +28,11 @@ class Suggestions(ArraysCase):
         longer = json.loads(self.read("runs/my run/1/summary.json"))
         self.assertEqual(longer["epochs"], 4)
         self.assertIn("val_loss", longer["metrics"])
-        self.assertEqual(longer["budget_bytes"], 64 << 20)
+        self.assertEqual(longer["budget_bytes"], 512 << 20)
 
     def test_a_plan_names_the_fit_that_it_is_of(self):
-        words = self.next_of(self.passes("plan", "run.yaml", "--memory", "64MiB", "model.0.dense.units=20"), "It fits")
-        self.assertEqual(words, ["fit", "run.yaml", "model.0.dense.units=20", "--memory", "64MiB"])
+        words = self.next_of(self.passes("plan", "run.yaml", "--memory", "512MiB", "model.0.dense.units=20"), "It fits")
+        self.assertEqual(words, ["fit", "run.yaml", "model.0.dense.units=20", "--memory", "512MiB"])
 
     def test_a_model_that_is_not_there_yet(self):
         line = self.refuses(2, "train it first", words=("predict", "run.yaml", "--runs", "r", "--output", "o.csv"))
@@ -56,12 +56,12 @@ class Suggestions(ArraysCase):
 
 class Remembered(ArraysCase):
     def test_resume_goes_on_with_the_settings_of_the_start(self):
-        start = ("fit.validation_split=0.2", "--memory", "64MiB", "fit.seed=7", "model.0.dense.units=20")
+        start = ("fit.validation_split=0.2", "--memory", "512MiB", "fit.seed=7", "model.0.dense.units=20")
         whole = self.json("fit", "run.yaml", *start, "--epochs", "6", "name=whole")
         self.passes("fit", "run.yaml", *start, "--epochs", "3")
         text = self.passes("fit", "run.yaml", "--resume", "--epochs", "6")
         self.assertIn("As at the start of runs/run/1: fit.validation_split=0.2 fit.seed=7 "
-                      "model.0.dense.units=20 --memory 64MiB", text)
+                      "model.0.dense.units=20 --memory 512MiB", text)
         resumed = json.loads(self.read("runs/run/1/summary.json"))
         for key in ("metrics", "steps", "epochs", "budget_bytes"):
             self.assertEqual(resumed[key], whole[key])
