@@ -1,7 +1,10 @@
 #include "snug/base/file.h"
 
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -176,6 +179,38 @@ TEST(PosixFile, CloseReportsOnceAndMayBeRepeated) {
   file->close();
   file->close();
   EXPECT_THROW(file->append(bytes_of("x")), FileError);
+}
+
+// How much of it is in the page cache.
+int64_t cached_bytes(File& file) {
+  const auto size = static_cast<size_t>(file.size());
+  void* map = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages((size + page - 1) / page);
+  EXPECT_EQ(::mincore(map, size, pages.data()), 0);
+  ::munmap(map, size);
+  const auto is_there = [](unsigned char there) { return (there & 1) != 0; };
+  return std::ranges::count_if(pages, is_there) * static_cast<int64_t>(page);
+}
+
+// What a cgroup would count of a large file that is saved.
+TEST(PosixFile, WhatIsWrittenDoesNotStayInMemory) {
+  const TempDir temp;
+  struct statfs status {};
+  ASSERT_EQ(::statfs(temp.path().c_str(), &status), 0);
+  if (status.f_type == TMPFS_MAGIC || status.f_type == OVERLAYFS_SUPER_MAGIC)
+    GTEST_SKIP() << "no disk";
+  const auto file = real_files().open(temp / "large", OpenMode::write);
+  const std::string text(5'000'000, 'x');
+  for (int64_t i = 0; i < 4; ++i) {
+    file->write_at(bytes_of(text), i * std::ssize(text));
+    EXPECT_LE(cached_bytes(*file), 3 << 20);
+  }
+  file->sync();
+  EXPECT_EQ(cached_bytes(*file), 0);
+  std::string end(3, '.');
+  file->read_exactly_at(std::as_writable_bytes(std::span(end)), file->size() - 3);
+  EXPECT_EQ(end, "xxx");
 }
 
 TEST(PosixFile, AFullDiskNamesTheFreeBytes) {

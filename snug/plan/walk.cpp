@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 namespace snug {
 namespace {
 
-constexpr int kLookBack = 40;        // Units that an estimate of a value's cost looks at.
+constexpr size_t kLookBack = 40;     // Units that an estimate of a value's cost looks at.
 constexpr int kLongestFactor = 10;   // A sequence longer than this many programs is no answer,
 constexpr size_t kLongest = 20'000;  // unless it is shorter than this.
 constexpr int kMaxDepth = 2000;
@@ -21,6 +22,8 @@ class Walk {
         limit_(limit),
         order_(order),
         reads_(graph.bytes.size()),
+        next_(graph.bytes.size(), 0),
+        seen_(graph.units.size(), 0),
         locks_(graph.bytes.size(), 0),
         there_(graph.bytes.size(), 0) {
     const int end = length();
@@ -48,23 +51,26 @@ class Walk {
  private:
   int length() const { return static_cast<int>(program_.size()); }
 
-  int next_read(int value, int after) const {
-    const auto read = std::upper_bound(reads_[value].begin(), reads_[value].end(), after);
-    return read == reads_[value].end() ? -1 : *read;
+  // After now, which only grows.
+  int next_read(int value) {
+    const std::vector<int>& reads = reads_[value];
+    size_t& next = next_[value];
+    while (next < reads.size() && reads[next] <= now_) ++next;
+    return next == reads.size() ? -1 : reads[next];
   }
 
   void arrive(int value) {
     if (there_[value]) return;
     there_[value] = 1;
     live_ += graph_.bytes[value];
-    resident_.insert(value);
+    resident_.insert(std::ranges::lower_bound(resident_, value), value);
   }
 
   void leave(int value) {
     if (!there_[value]) return;
     there_[value] = 0;
     live_ -= graph_.bytes[value];
-    resident_.erase(value);
+    resident_.erase(std::ranges::lower_bound(resident_, value));
   }
 
   // What must run again, in the order of the program, to have the wanted values; nothing if one of
@@ -147,7 +153,7 @@ class Walk {
   }
 
   void drop_if_done(int value) {
-    if (locks_[value] == 0 && next_read(value, now_) < 0) leave(value);
+    if (locks_[value] == 0 && next_read(value) < 0) leave(value);
   }
 
   bool execute(int u) {
@@ -173,15 +179,17 @@ class Walk {
       work_ += static_cast<int64_t>(resident_.size());
       if (work_ > kMostWork) return false;
       for (const int v : resident_) {
-        if (locks_[v] > 0 || graph_.bytes[v] == 0 || !can_return(v)) continue;
-        const int next = next_read(v, now_);
+        if (locks_[v] > 0 || graph_.bytes[v] == 0) continue;
+        const int next = next_read(v);
+        if (!can_return(v, next)) continue;
         const double distance = std::max(1, next - now_);
         // What is needed at the end would come back when all that it is made from is long gone.
         const double last_resort = graph_.pinned[v] ? 1e6 : 1;
-        const double cost = order_ == WalkOrder::frugal ? 1 : cost_to_return(v);
-        const double score = last_resort * cost / (static_cast<double>(graph_.bytes[v]) * distance);
-        if (score >= best_score) continue;
-        best_score = score;
+        const double weight = last_resort / (static_cast<double>(graph_.bytes[v]) * distance);
+        const double cost =
+            order_ == WalkOrder::frugal ? 1 : cost_to_return(v, best_score / weight);
+        if (weight * cost >= best_score) continue;
+        best_score = weight * cost;
         best = v;
       }
       if (best < 0) return false;
@@ -190,10 +198,9 @@ class Walk {
     return true;
   }
 
-  bool can_return(int value) const {
+  bool can_return(int value, int next) const {
     const int producer = graph_.producer[value];
     if (producer < 0 || !graph_.units[producer].pure) return false;
-    const int next = next_read(value, now_);
     return next < 0 || section_at(next) == graph_.units[producer].section;
   }
 
@@ -204,20 +211,25 @@ class Walk {
     return last.section + (last.pure ? 0 : 1);
   }
 
-  // Its own unit and the missing ones before it, the nearest of them.
-  double cost_to_return(int value) {
-    std::vector<int> units{graph_.producer[value]};
+  // Of its own unit and the missing ones before it, the nearest of them; no more is added up once
+  // it is as much as `enough`.
+  double cost_to_return(int value, double enough) {
+    ++look_;
+    units_.clear();
+    const auto add = [&](int unit) {
+      if (std::exchange(seen_[unit], look_) != look_) units_.push_back(unit);
+    };
+    add(graph_.producer[value]);
     double cost = 1e-3;
-    for (size_t i = 0; i < units.size(); ++i) {
-      cost += graph_.units[units[i]].cost_ns;
-      for (const int v : graph_.units[units[i]].in) {
-        const int producer = graph_.producer[v];
-        if (there_[v] || producer < 0 || units.size() >= kLookBack) continue;
-        if (std::find(units.begin(), units.end(), producer) == units.end())
-          units.push_back(producer);
+    size_t i = 0;
+    for (; i < units_.size() && cost < enough; ++i) {
+      cost += graph_.units[units_[i]].cost_ns;
+      for (const int v : graph_.units[units_[i]].in) {
+        if (!there_[v] && graph_.producer[v] >= 0 && units_.size() < kLookBack)
+          add(graph_.producer[v]);
       }
     }
-    work_ += static_cast<int64_t>(units.size());
+    work_ += static_cast<int64_t>(i);
     return cost;
   }
 
@@ -227,10 +239,14 @@ class Walk {
   WalkOrder order_;
   int now_ = 0;
   std::vector<std::vector<int>>
-      reads_;  // By value: the positions of the program that read it, in order.
+      reads_;                  // By value: the positions of the program that read it, in order,
+  std::vector<size_t> next_;   // and the next of them.
+  std::vector<int64_t> seen_;  // By unit: in which look it was seen last.
+  int64_t look_ = 0;
+  std::vector<int> units_;  // Of a look.
   std::vector<int> locks_;
   std::vector<char> there_;
-  std::set<int> resident_;
+  std::vector<int> resident_;  // In order.
   std::vector<int> sequence_;
 };
 
