@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
+#include <map>
 #include <utility>
 
 #include "snug/base/bytes.h"
@@ -54,13 +55,13 @@ std::vector<Way> ways(const Graph& graph, int64_t rows, const Target& target,
   return all;
 }
 
-// Of the last step for which it was asked.
-struct KnownLeast {
-  uint64_t fingerprint = 0;
-  LeastPlan plan;
+// What was found of a step, by its fingerprint.
+struct Known {
+  std::vector<int64_t> failed;  // By way: the largest capacity at which no plan was found.
+  std::optional<LeastPlan> least;
 };
-thread_local LeastPlanScope* least_plan_scope = nullptr;
-thread_local std::optional<KnownLeast> known_least;
+thread_local PlanningScope* planning_scope = nullptr;
+thread_local std::map<uint64_t, Known> known;
 
 // Of all that decides a plan.
 class Fingerprint {
@@ -131,7 +132,8 @@ class Search {
   }
 
   PlannedStep best(int64_t budget_bytes) {
-    std::optional<Choice> choice = choose(budget_bytes);
+    std::optional<Choice> choice;
+    if (!is_known_to_fail(budget_bytes)) choice = choose(budget_bytes);
     if (!choice) choice = least(budget_bytes);
     Plan& plan = choice->plan;
     plan.least_ns = least_ns(budget_bytes - plan.persistent_bytes, plan.step_ns);
@@ -163,8 +165,10 @@ class Search {
   Effort effort() const { return graph_.nodes().size() > kLongStep ? Effort::quick : Effort::full; }
 
   void consider(size_t way, int64_t capacity, Effort effort, std::optional<Choice>& best) {
+    if (planning_scope != nullptr && capacity <= known_here().failed[way]) return;
     std::optional<Plan> plan = squeezers_[way].plan(capacity, effort);
     squeezers_[way].forget();
+    if (!plan && planning_scope != nullptr) known_here().failed[way] = capacity;
     if (!plan) return;
     plan->step_ns = step_ns(way, *plan);
     if (!best || plan->step_ns < best->plan.step_ns) best = {std::move(*plan), way};
@@ -181,15 +185,31 @@ class Search {
   }
 
   LeastPlan known_or_new_least() {
-    if (least_plan_scope == nullptr) return least_plan(squeezers_, effort());
-    Fingerprint all;
-    for (const Problem& problem : problems_) all.add(problem);
-    all.add(options_.spill.allowed, options_.spill.most_bytes);
-    all.add(options_.costs.disk.read);
-    all.add(options_.costs.disk.write);
-    if (!known_least || known_least->fingerprint != all.value())
-      known_least = {all.value(), least_plan(squeezers_, effort())};
-    return known_least->plan;
+    if (planning_scope == nullptr) return least_plan(squeezers_, effort());
+    std::optional<LeastPlan>& least = known_here().least;
+    if (!least) least = least_plan(squeezers_, effort());
+    return *least;
+  }
+
+  // The search for the least plan has failed at two hundredths less.
+  bool is_known_to_fail(int64_t budget_bytes) {
+    if (planning_scope == nullptr || !known_here().least) return false;
+    return budget_bytes <= known_here().least->budget_bytes / 100 * 98;
+  }
+
+  // Of this step.
+  Known& known_here() {
+    if (!fingerprint_) {
+      Fingerprint all;
+      for (const Problem& problem : problems_) all.add(problem);
+      all.add(options_.spill.allowed, options_.spill.most_bytes);
+      all.add(options_.costs.disk.read);
+      all.add(options_.costs.disk.write);
+      fingerprint_ = all.value();
+    }
+    Known& here = known[*fingerprint_];
+    here.failed.resize(ways_.size(), 0);
+    return here;
   }
 
   // What no plan can beat, over all ways of cutting.
@@ -236,15 +256,16 @@ class Search {
   std::deque<Problem> problems_;
   std::vector<Squeezer> squeezers_;  // Of each problem.
   std::vector<Way> ways_;
+  std::optional<uint64_t> fingerprint_;  // Of all of this.
 };
 
 }  // namespace
 
-LeastPlanScope::LeastPlanScope() : outer_(std::exchange(least_plan_scope, this)) {}
+PlanningScope::PlanningScope() : outer_(std::exchange(planning_scope, this)) {}
 
-LeastPlanScope::~LeastPlanScope() {
-  least_plan_scope = outer_;
-  if (outer_ == nullptr) known_least.reset();
+PlanningScope::~PlanningScope() {
+  planning_scope = outer_;
+  if (outer_ == nullptr) known.clear();
 }
 
 StepBudgetError::StepBudgetError(int64_t least_bytes, int64_t budget_bytes)

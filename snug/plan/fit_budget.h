@@ -51,17 +51,17 @@ struct CurvePoint {
   int again = 0;          // Nodes computed again.
 };
 
-// While it lives, the least plan of a step is worked out once on this thread, however many budgets
-// are tried for it.
-class LeastPlanScope {
+// While it lives, what a search of this thread has found of a step is kept for the next budget that
+// is tried for it: the least plan, and the ways that fail.
+class PlanningScope {
  public:
-  LeastPlanScope();
-  ~LeastPlanScope();
-  LeastPlanScope(const LeastPlanScope&) = delete;
-  LeastPlanScope& operator=(const LeastPlanScope&) = delete;
+  PlanningScope();
+  ~PlanningScope();
+  PlanningScope(const PlanningScope&) = delete;
+  PlanningScope& operator=(const PlanningScope&) = delete;
 
  private:
-  LeastPlanScope* outer_;
+  PlanningScope* outer_;
 };
 
 // So many budgets, evenly from the least that works to what the step takes as it runs best.

@@ -1,6 +1,7 @@
 #include "snug/plan/squeezer.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "snug/plan/bounds.h"
@@ -190,6 +191,7 @@ class Forgetting {
 class Lowering {
  public:
   explicit Lowering(std::span<Squeezer> ways) : ways_(ways) {
+    failed_.fill(std::vector<int64_t>(ways.size(), 0));
     persistent_ = ways[0].problem().persistent_bytes;
     for (size_t w = 0; w < ways.size(); ++w) order_.push_back(w);
     std::ranges::stable_sort(order_, {}, [&](size_t w) { return ways[w].least_bytes(); });
@@ -221,7 +223,10 @@ class Lowering {
 
   bool fits(size_t way, int64_t capacity, Effort effort) {
     if (capacity < ways_[way].least_bytes()) return false;
+    int64_t& failed = failed_[effort == Effort::quick ? 0 : 1][way];
+    if (capacity <= failed) return false;
     std::optional<Plan> plan = ways_[way].plan(capacity, effort);
+    if (!plan) failed = capacity;
     if (!plan) return false;
     take(way, std::move(*plan), capacity);
     return true;
@@ -256,6 +261,8 @@ class Lowering {
 
   std::span<Squeezer> ways_;
   std::vector<size_t> order_;
+  // With quick searches and with others, by way: the largest capacity at which there was no plan.
+  std::array<std::vector<int64_t>, 2> failed_;
   int64_t persistent_ = 0;
   LeastPlan least_;
   int64_t capacity_ = 0;  // At which the least plan was found.

@@ -12,7 +12,7 @@ constexpr size_t kLookBack = 40;     // Units that an estimate of a value's cost
 constexpr int kLongestFactor = 10;   // A sequence longer than this many programs is no answer,
 constexpr size_t kLongest = 20'000;  // unless it is shorter than this.
 constexpr int kMaxDepth = 2000;
-constexpr int64_t kMostWork = 4'000'000;  // Values weighed, and units looked at for their cost.
+constexpr int64_t kMostWork = 1'000'000;  // Values weighed, and units looked at for their cost.
 
 class Walk {
  public:

@@ -5,6 +5,7 @@
 #include "snug/base/error.h"
 #include "snug/base/heap.h"
 #include "snug/base/memory.h"
+#include "snug/plan/fit_budget.h"
 #include "snug/train/fit_setup.h"
 #include "snug/train/refusal.h"
 
@@ -115,6 +116,7 @@ int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t stil
 
 FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
                      const AloneScope& alone) {
+  const PlanningScope once;
   int64_t missing_bytes = 0;
   try {
     return Compilation(model, data, options, budget, &alone).run();

@@ -93,10 +93,9 @@ class Trials {
       else
         tried = std::max(fails + 1, tried + (is_enough ? -1 : 1) * std::exchange(step, 2 * step));
     }
-    // Out of time before one has worked: with what was still missing, and as much again. Searches
-    // leave this process larger than one that begins: what it takes at its fastest, with something
-    // for what is measured later, is enough.
-    return std::min(enough + enough / 16, works > 0 ? works : fails + 2 * step);
+    // Out of time before one has worked: with what was still missing, and as much again.
+    if (works == 0) works = fails + 2 * step;
+    return works < enough ? works : std::min(works, fastest_that_works(enough));
   }
 
   // Halves of the batch until one fits.
@@ -120,6 +119,13 @@ class Trials {
   }
 
  private:
+  // Where all fits without a search; what is measured later may take a little more than was planned.
+  int64_t fastest_that_works(int64_t planned) {
+    int64_t tried = planned + planned / 64;
+    while (tried < planned + planned / 16 && !would_work(tried)) tried += planned / 64;
+    return tried;
+  }
+
   // Refusals come within seconds: of this process, so that other programs do not change them.
   bool is_over() const { return std::clock() - start_ > 3 * CLOCKS_PER_SEC; }
   static bool can_be_lower(int64_t works, int64_t fails) { return works - fails > works / 1024; }
@@ -138,7 +144,7 @@ class Trials {
   const FitOptions& options_;
   Budget budget_;
   FilePages touched_;  // Before any of it was tried.
-  LeastPlanScope once_;
+  PlanningScope once_;
   std::clock_t start_ = std::clock();
 };
 
@@ -164,7 +170,7 @@ Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& o
   refusal.least_bytes = trials.least_that_works(refusal.least_bytes, refusal.fastest_bytes);
   // How much of the libraries is resident differs by as much from run to run: the system maps pages
   // around those that are touched, and where it begins depends on the addresses of this run.
-  constexpr int64_t kOfChance = 144_KiB;
+  constexpr int64_t kOfChance = 112_KiB;
   if (budget.whole_process) refusal.least_bytes += kOfChance;
   refusal.smaller_batch = trials.smaller_batch(refusal.batch_size);
   refusal.fits_with_sgd = trials.fits_with_sgd();
