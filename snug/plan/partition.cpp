@@ -272,8 +272,8 @@ class Partitioner {
     for (const Node* node : stage.nodes) {
       const double sums =
           *node->rows() == Rows::sum ? static_cast<double>(output_bytes(*node, rows_)) : 0;
-      repeated_ns +=
-          (2 * sums + kReadingShare * static_cast<double>(weight_bytes(*node))) / kBytesPerNs;
+      repeated_ns += 2 * sums / (sums > kCachedWeightBytes ? kMemoryBytesPerNs : kBytesPerNs) +
+                     kReadingShare * static_cast<double>(weight_bytes(*node)) / kBytesPerNs;
     }
     const double ns_per_row = total_ns / static_cast<double>(rows_);
     return std::max<int64_t>(1, static_cast<int64_t>(repeated_ns / (overhead * ns_per_row)));
