@@ -74,6 +74,24 @@ void check_unseen(const Column& column, const ColumnSetting& wish, Role role,
       file, column.name, role == Role::label ? "the label" : name_of(column.use));
 }
 
+// A weight is one number for each row.
+void check_weight(const Column& column, std::string_view file) {
+  if (column.is_number() && column.width() == 1) return;
+  throw Error(
+      "{}: column \"{}\" is the sample_weight, which cannot be {}; give as_is, min_max or log, "
+      "with missing: refuse, mean, median or a number",
+      file, column.name, column.is_number() ? "flag" : name_of(column.use));
+}
+
+void check_missing_value(const Column& column, Role role, std::string_view file) {
+  if (column.missing == MissingRule::refuse) return;
+  const float value = column.scaled(column.missing_value);
+  if (std::isfinite(value) && (role != Role::weight || value >= 0)) return;
+  throw Error("{}: column \"{}\" is {}, where its missing cells, {:.4g}, would become {:.4g}; give {}",
+              file, column.name, name_of(column.use), column.missing_value, value,
+              role == Role::weight ? "missing: 0 or more, or refuse" : "another missing, or refuse");
+}
+
 void fit_number(const ColumnScan& scan, Column& column) {
   const double mean = scan.mean(), deviation = scan.deviation();
   if (column.use == ColumnUse::standardise) {
@@ -151,6 +169,7 @@ Column choose_column(const ColumnScan& scan, const ColumnSetting& wish, Role rol
   check_rule(column, file);
   check_clip(column, file);
   check_unseen(column, wish, role, file);
+  if (role == Role::weight) check_weight(column, file);
   if (column.is_number()) {
     if (scan.numbers == 0) {
       throw DataError(
@@ -162,6 +181,7 @@ Column choose_column(const ColumnScan& scan, const ColumnSetting& wish, Role rol
           "one_hot");
     }
     fit_number(scan, column);
+    check_missing_value(column, role, file);
   } else if (column.use != ColumnUse::drop) {
     if (scan.values.is_full() && column.use != ColumnUse::hash) {
       throw DataError("{}: column \"{}\" has more than {} different texts, too many for {}; {}",

@@ -64,6 +64,8 @@ struct Column {
   bool unseen_is_missing = false;       // Of categories.
   std::vector<std::string> vocabulary;  // Of categories.
   std::string note;                     // Why it was chosen so, for people.
+  // Inputs are read in the order of their positions; in that of the file where these are equal.
+  int64_t position = 0;
 
   bool is_number() const { return use >= ColumnUse::standardise && use <= ColumnUse::as_is; }
   bool is_clipped() const { return std::isfinite(low) || std::isfinite(high); }
@@ -111,8 +113,8 @@ struct ColumnWishes {
 // Chooses what was not said from what the scan has found: numbers are standardised and missing ones
 // take the mean; up to 256 categories become one-hot, more are hashed, and where almost every row
 // has its own they are dropped; a label that is text becomes the number of its class. Throws Error,
-// which names the nearest column, for a wish about a column that is not there; DataError where a
-// column has no values to learn from.
+// which names the nearest column, for a wish about a column that is not there, and for one that
+// makes no number of a cell or of a weight; DataError where a column has no values to learn from.
 Columns choose_columns(const std::vector<ColumnScan>& scans, const ColumnWishes& wishes,
                        std::string_view file);
 

@@ -21,6 +21,7 @@ std::string Columns::json() const {
     if (column.unseen_is_missing) item["unseen_is_missing"] = true;
     if (!column.vocabulary.empty()) item["vocabulary"] = column.vocabulary;
     item["note"] = column.note;
+    if (column.position > 0) item["position"] = column.position;
     list.push_back(std::move(item));
   }
   const nlohmann::ordered_json all = {{"columns", list},
@@ -57,6 +58,7 @@ Columns Columns::from_json(std::string_view text) {
       column.unseen_is_missing = item.value("unseen_is_missing", false);
       column.vocabulary = item.value("vocabulary", std::vector<std::string>());
       column.note = item.value("note", "");
+      column.position = item.value("position", int64_t{0});
       result.columns.push_back(std::move(column));
     }
     return result;

@@ -84,6 +84,23 @@ TEST(Columns, TravelAsJson) {
   }
 }
 
+TEST(Columns, AWeightIsANumberOfNoughtOrMore) {
+  const auto message = [](ColumnSetting setting) {
+    return message_of([&] {
+      chosen("a,w,y\n1,2,0\n2,,1\n",
+             {.labels = {"y"}, .weight = "w", .settings = {{"w", std::move(setting)}}});
+    });
+  };
+  for (const ColumnUse use :
+       {ColumnUse::drop, ColumnUse::one_hot, ColumnUse::index, ColumnUse::hash}) {
+    expect_within(message({.use = use}),
+                  fmt::format("\"w\" is the sample_weight, which cannot be {}", name_of(use)));
+  }
+  expect_within(message({.missing = MissingRule::flag}), "which cannot be flag");
+  expect_within(message({.missing = MissingRule::value, .missing_value = -1}),
+                "give missing: 0 or more");
+}
+
 TEST(Columns, MistakesAreNamed) {
   const auto message = [](std::string_view text, ColumnWishes wishes) {
     return message_of([&] { chosen(text, std::move(wishes)); });
@@ -98,6 +115,13 @@ TEST(Columns, MistakesAreNamed) {
       "no column is left");
   expect_within(message(table, {.settings = {{"age", {.missing = MissingRule::category}}}}),
                 "mean, median, flag or a number");
+  expect_within(message("a,y\n5,0\n,1\n",
+                        {.labels = {"y"},
+                         .settings = {{"a",
+                                       {.use = ColumnUse::log,
+                                        .missing = MissingRule::value,
+                                        .missing_value = -1}}}}),
+                "column \"a\" is log, where its missing cells, -1, would become -inf");
   expect_within(message_of([] { column_use("one_hut"); }), "did you mean one_hot");
 }
 

@@ -1,6 +1,7 @@
 #include "snug/data/csv.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -345,11 +346,22 @@ std::optional<CsvData> from_numbers(const CsvOptions& options, std::optional<Tab
                  .columns = encoder->columns()};
 }
 
+// Where each column stands among those that are read.
+std::map<std::string_view, int64_t> positions_of(const Columns& columns) {
+  std::vector<const Column*> order;
+  for (const Column& column : columns.columns) order.push_back(&column);
+  std::ranges::stable_sort(order, {}, &Column::position);
+  std::map<std::string_view, int64_t> positions;
+  for (size_t i = 0; i < order.size(); ++i) positions[order[i]->name] = static_cast<int64_t>(i);
+  return positions;
+}
+
 }  // namespace
 
 Columns columns_like(const Columns& like, const CsvTable& table) {
   Columns columns = like;
   columns.columns.clear();
+  const std::map<std::string_view, int64_t> positions = positions_of(like);
   if (!like.has_header && table.names().size() != like.columns.size()) {
     throw DataError("{}: it has {} columns, but the training data has {}; give the same columns",
                     table.file_name(), table.names().size(), like.columns.size());
@@ -358,6 +370,7 @@ Columns columns_like(const Columns& like, const CsvTable& table) {
     const std::string& name = like.has_header ? table.names()[i] : like.columns[i].name;
     const Column* column = like.find(name);
     columns.columns.push_back(column != nullptr ? *column : Column{.name = name});
+    if (column != nullptr) columns.columns.back().position = positions.at(name);
   }
   std::vector<std::string_view> names(table.names().begin(), table.names().end());
   for (const Column& column : like.columns) {

@@ -36,8 +36,9 @@ struct CsvData {
   int64_t imputed = 0;   // Cells that impute has made missing.
 };
 
-// The columns of `like` in the order that this table has them; those that it does not know are
-// dropped, labels and weights may be absent. Throws DataError when an input is.
+// The columns of `like` as this table has them, with the positions at which `like` reads them;
+// those that it does not know are dropped, labels and weights may be absent. Throws DataError when
+// an input is.
 Columns columns_like(const Columns& like, const CsvTable& table);
 
 // Goes over the files once to learn what the columns hold and once to encode the rows, in fixed

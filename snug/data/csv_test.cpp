@@ -35,6 +35,16 @@ TEST(Csv, EncodesRows) {
   EXPECT_EQ(csv.source->place(0, 2), "t.csv: line 4");
 }
 
+TEST(Csv, MissingWeightsAreWhatTheirRuleSays) {
+  CsvFile file("a,w,y\n1,2,0\n2,,1\n3,4,1\n");
+  data::CsvOptions options = file.options({"y"});
+  options.wishes.weight = "w";
+  options.wishes.settings["w"] = {.missing = MissingRule::value, .missing_value = 5};
+  EXPECT_EQ(read_rows(*data::csv(options).source, 2, {0, 1, 2}), (std::vector<float>{2, 5, 4}));
+  options.wishes.settings["w"] = {.missing = MissingRule::mean};
+  EXPECT_EQ(read_rows(*data::csv(options).source, 2, {0, 1, 2}), (std::vector<float>{2, 3, 4}));
+}
+
 // Held, kept in a file, and parsed each time: the same rows.
 TEST(Csv, IsTheSameWhereverRowsAreKept) {
   std::string text = "a,b,y\n";
@@ -127,9 +137,17 @@ TEST(Csv, ValidationIsReadAsTheTrainingDataWas) {
   options.like = &train.columns;
   const data::CsvData other = data::csv(options);
   EXPECT_EQ(other.source->fields()[0].row, Shape({3}));
+  const std::vector<float> inputs = {0, 1, 0};  // The mean of age, then private.
+  EXPECT_EQ(read_rows(*other.source, 0, {0}), inputs);
   EXPECT_EQ(read_rows<int32_t>(*other.source, 1, {0}), (std::vector<int32_t>{1}));
   write_text(file.files, "v.csv", "work,age\nprivate,30\n");
-  EXPECT_EQ(data::csv(options).source->fields().size(), 1u) << "without a label";
+  const data::CsvData unlabelled = data::csv(options);
+  EXPECT_EQ(unlabelled.source->fields().size(), 1u) << "without a label";
+  EXPECT_EQ(read_rows(*unlabelled.source, 0, {0}), inputs);
+  const Columns again = Columns::from_json(unlabelled.columns.json());
+  options.like = &again;
+  EXPECT_EQ(read_rows(*data::csv(options).source, 0, {0}), inputs) << "as one that was read so";
+  options.like = &train.columns;
   write_text(file.files, "v.csv", "work,income\nprivate,>50K\n");
   expect_within(message_of<DataError>([&] { data::csv(options); }), "no column \"age\"");
   write_text(file.files, "v.csv", "age,work,income\n30,privat,>50K\n");
@@ -138,6 +156,26 @@ TEST(Csv, ValidationIsReadAsTheTrainingDataWas) {
   expect_within(message, "such as \"private\"");
   write_text(file.files, "v.csv", "age,work,income\n30,private,>50K.\n");
   expect_within(message_of<DataError>([&] { data::csv(options); }), "column income is \">50K.\"");
+}
+
+// Whatever the order of the columns is, and wherever the rows are kept.
+TEST(Csv, NumbersAreFoundByTheNamesOfTheirColumns) {
+  CsvFile file("a,b,c,y\n1,2,3,0\n4,5,6,1\n");
+  data::CsvOptions options = file.options({"y"});
+  for (const char* name : {"a", "b", "c"}) options.wishes.settings[name].use = ColumnUse::as_is;
+  const data::CsvData train = data::csv(options);
+  std::string text = "c,y,a,b\n";
+  for (int i = 0; i < 1000; ++i) text += "30,1,10,20\n";
+  write_text(file.files, "v.csv", text);
+  options.files = {"v.csv"};
+  options.like = &train.columns;
+  for (const char* cache : {"", "cache", "cache", "cache"}) {
+    const data::CsvData other = data::csv(options);
+    EXPECT_EQ(read_rows(*other.source, 0, {999}), (std::vector<float>{10, 20, 30}));
+    EXPECT_EQ(read_rows<int32_t>(*other.source, 1, {999}), (std::vector<int32_t>{1}));
+    options.most_in_memory = 100;
+    options.cache = cache;
+  }
 }
 
 TEST(Csv, BadRowsAreNamed) {

@@ -40,6 +40,8 @@ RowEncoder::RowEncoder(Columns columns) : columns_(std::move(columns)) {
     }
     kept_.push_back(std::move(kept));
   }
+  std::ranges::stable_sort(
+      kept_, {}, [&](const Kept& kept) { return columns_.columns[kept.column].position; });
   find_shortcuts();
 }
 
@@ -56,7 +58,7 @@ void RowEncoder::find_shortcuts() {
   for (size_t i = 0; i < kept_.size(); ++i) {
     const Column& column = columns_.columns[kept_[i].column];
     linear &= column.is_number() && column.use != ColumnUse::log && !kept_[i].weight;
-    linear &= !column.is_clipped();
+    linear &= !column.is_clipped() && kept_[i].column == i;
     if (!kept_[i].input) continue;
     side_by_side &= column.is_number() && column.width() == 1;
     side_by_side &= missing_inputs_.empty() || last + 1 == i;
@@ -212,7 +214,8 @@ void RowEncoder::expand_labels(std::span<const uint32_t> rows, float* to) const 
 void RowEncoder::expand_weights(std::span<const uint32_t> rows, float* to) const {
   for (size_t i = 0; i < kept_.size(); ++i) {
     if (!kept_[i].weight) continue;
-    for (size_t at = i + 1; at < rows.size(); at += words()) *to++ = std::bit_cast<float>(rows[at]);
+    const Column& column = columns_.columns[kept_[i].column];
+    for (size_t at = i + 1; at < rows.size(); at += words()) column.expand(rows[at], to++);
   }
 }
 
