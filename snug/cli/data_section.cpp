@@ -53,22 +53,28 @@ SourcePtr open_npy(const RunFile& run, const YamlValue& files, const Path& cache
   };
   if (!inputs_only) {
     add(file_of(files, "y"), [](data::NpyOptions& part, const Path& path) { part.y = {path}; });
-  }
-  if (const YamlValue* weight = files.find("sample_weight")) {
-    add(*weight, [](data::NpyOptions& part, const Path& path) { part.sample_weight = path; });
+    if (const YamlValue* weight = files.find("sample_weight")) {
+      add(*weight, [](data::NpyOptions& part, const Path& path) { part.sample_weight = path; });
+    }
   }
   std::vector<SourcePtr> sources;
   for (const data::NpyOptions& part : parts) sources.push_back(data::npy(part));
   return data::concatenated(sources);
 }
 
-SourcePtr open_idx(const RunFile& run, const YamlValue& files, const Path& cache) {
-  const std::vector<Path> images = files_of(run, file_of(files, "images"));
-  const std::vector<Path> labels = files_of(run, file_of(files, "labels"));
-  expect_as_many(*files.find("labels"), labels.size(), images.size(), "images");
+SourcePtr open_idx(const RunFile& run, const YamlValue& files, const Path& cache,
+                   bool inputs_only) {
+  std::vector<data::IdxOptions> parts;
+  for (const Path& path : files_of(run, file_of(files, "images")))
+    parts.push_back({.x = {path}, .y = {}, .cache = cache});
+  if (!inputs_only) {
+    const YamlValue& value = file_of(files, "labels");
+    const std::vector<Path> labels = files_of(run, value);
+    expect_as_many(value, labels.size(), parts.size(), "images");
+    for (size_t i = 0; i < labels.size(); ++i) parts[i].y = {labels[i]};
+  }
   std::vector<SourcePtr> sources;
-  for (size_t i = 0; i < images.size(); ++i)
-    sources.push_back(data::idx({.x = {images[i]}, .y = {labels[i]}, .cache = cache}));
+  for (const data::IdxOptions& part : parts) sources.push_back(data::idx(part));
   return data::concatenated(sources);
 }
 
@@ -83,7 +89,7 @@ SourcePtr open_arrays(const RunFile& run, const YamlValue& files, const Path& ca
   if (idx && files.find("sample_weight") != nullptr) {
     files.find("sample_weight")->fail("IDX files have no sample_weight; give class_weight in fit");
   }
-  return idx ? open_idx(run, files, cache) : open_npy(run, files, cache, inputs_only);
+  return idx ? open_idx(run, files, cache, inputs_only) : open_npy(run, files, cache, inputs_only);
 }
 
 SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cache,

@@ -20,8 +20,9 @@ constexpr std::array<std::string_view, 4> kRecordKeys = {"tfrecord", "x", "y", "
 constexpr std::array<std::string_view, 4> kFeatureKeys = {"key", "shape", "type", "longest"};
 constexpr std::string_view kFeatureForms = "a feature: {key: pixels, shape: [28, 28], type: uint8}";
 
-SourcePtr open_npz(const RunFile& run, const YamlValue& files, const Path& cache) {
-  data::NpzOptions options{.file = {}, .cache = cache};
+SourcePtr open_npz(const RunFile& run, const YamlValue& files, const Path& cache,
+                   bool inputs_only) {
+  data::NpzOptions options{.file = {}, .inputs_only = inputs_only, .cache = cache};
   if (files.is_scalar()) {
     options.file = run.path(files);
     return data::npz(options);
@@ -30,7 +31,9 @@ SourcePtr open_npz(const RunFile& run, const YamlValue& files, const Path& cache
   options.file = run.path(*files.find("npz"));
   if (const YamlValue* x = files.find("x")) options.x = {x->as_text()};
   if (const YamlValue* y = files.find("y")) options.y = {y->as_text()};
-  if (options.x.empty() != options.y.empty()) files.fail("give both x and y, or neither");
+  const bool is_half_named = options.x.empty() != options.y.empty();
+  if (is_half_named && (options.x.empty() || !inputs_only))
+    files.fail("give both x and y, or neither");
   if (const YamlValue* weight = files.find("sample_weight"))
     options.sample_weight = weight->as_text();
   return data::npz(options);
@@ -54,7 +57,7 @@ const YamlValue* hdf5_file(const YamlValue& files) {
 
 SourcePtr open_hdf5(const RunFile& run, const YamlValue& files, const Path& cache,
                     bool inputs_only) {
-  data::Hdf5Options options{.file = {}, .cache = cache};
+  data::Hdf5Options options{.file = {}, .inputs_only = inputs_only, .cache = cache};
   if (files.is_map()) {
     expect_keys(files, kHdf5Keys, "setting of an HDF5 file");
     if (const YamlValue* x = files.find("x")) options.x = {x->as_text()};
@@ -62,7 +65,6 @@ SourcePtr open_hdf5(const RunFile& run, const YamlValue& files, const Path& cach
     if (options.x.empty() && !options.y.empty()) files.fail("which array is x? Give x: NAME");
     if (const YamlValue* weight = files.find("sample_weight"))
       options.sample_weight = weight->as_text();
-    if (inputs_only && !options.x.empty()) options.y.clear();
   }
   std::vector<SourcePtr> sources;
   for (const Path& path : files_of(run, *hdf5_file(files))) {
@@ -97,19 +99,23 @@ FeatureSpec read_feature_spec(const YamlValue& value) {
   return feature;
 }
 
-SourcePtr open_records(const RunFile& run, const YamlValue& files, const Path& cache) {
+FeatureSpec feature_of(const YamlValue& files, std::string_view key) {
+  if (const YamlValue* feature = files.find(key)) return read_feature_spec(*feature);
+  files.fail("there is no {}; give {}: {}", key, key, kFeatureForms);
+}
+
+SourcePtr open_records(const RunFile& run, const YamlValue& files, const Path& cache,
+                       bool inputs_only) {
   expect_keys(files, kRecordKeys, "setting of TFRecord files");
   data::TfRecordOptions options;
   const YamlValue& names = *files.find("tfrecord");
   options.files = files_of(run, names);
-  for (const char* key : {"x", "y"}) {
-    const YamlValue* feature = files.find(key);
-    if (feature == nullptr) files.fail("there is no {}; give {}: {}", key, key, kFeatureForms);
-    (key[0] == 'x' ? options.x : options.y).push_back(read_feature_spec(*feature));
-  }
+  options.cache = cache;
+  options.x = {feature_of(files, "x")};
+  if (inputs_only) return data::tfrecord(options);
+  options.y = {feature_of(files, "y")};
   if (const YamlValue* weight = files.find("sample_weight"))
     options.sample_weight = weight->as_text();
-  options.cache = cache;
   return data::tfrecord(options);
 }
 
@@ -124,7 +130,8 @@ SourcePtr open_record_file(const RunFile& run, const YamlValue& files, const Pat
                            bool inputs_only) {
   if (hdf5_file(files) != nullptr) return open_hdf5(run, files, cache, inputs_only);
   const bool records = files.is_map() && files.find("tfrecord") != nullptr;
-  return records ? open_records(run, files, cache) : open_npz(run, files, cache);
+  return records ? open_records(run, files, cache, inputs_only)
+                 : open_npz(run, files, cache, inputs_only);
 }
 
 }  // namespace snug::cli

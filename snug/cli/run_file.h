@@ -44,7 +44,7 @@ struct DataRequest {
   // Rows of compressed files are inflated into this folder, once, and rows of text files are packed
   // there; rejected rows are written to a file there.
   Path cache;
-  bool inputs_only = false;  // Files of targets may be missing.
+  bool inputs_only = false;  // Targets and weights may be missing.
   std::string fitted;        // Of a trained model: tables and texts are read as it has learned.
 };
 RunData open_data(const RunFile& run, const DataRequest& request);

@@ -10,6 +10,7 @@
 #include "snug/base/log.h"
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
+#include "snug/data/array_names.h"
 #include "snug/data/csv_table.h"
 #include "snug/data/hdf5_rows.h"
 #include "snug/data/random_source.h"
@@ -49,9 +50,6 @@ std::string reason_against(const Hdf5Dataset& dataset) {
     return "holds no numbers that can be trained on; save it as float32 or int64";
   return "";
 }
-
-constexpr std::array<std::string_view, 5> kX = {"x", "x_train", "features", "images", "data"};
-constexpr std::array<std::string_view, 5> kY = {"y", "y_train", "labels", "targets", "label"};
 
 // The array of a group that has one of these names; empty where none has.
 std::string guess(const Hdf5Group& root, std::span<const std::string_view> names) {
@@ -258,7 +256,7 @@ std::vector<Hdf5Array> hdf5_arrays(const Path& path, FileSystem* files) {
   const Hdf5Group root = as_data([&] { return read_hdf5(*file, path.string()); });
   std::vector<Hdf5Array> all;
   list_arrays(root, "", all);
-  const std::string x = guess(root, kX), y = x.empty() ? "" : guess(root, kY);
+  const std::string x = guess(root, kInputNames), y = x.empty() ? "" : guess(root, kTargetNames);
   for (Hdf5Array& array : all) {
     if (array.name == x) array.role = FieldRole::input;
     if (array.name == y) array.role = FieldRole::target;
@@ -270,18 +268,20 @@ SourcePtr hdf5(const Hdf5Options& options) {
   Hdf5Opener opener(options);
   std::vector<std::string> x = options.x, y = options.y;
   if (x.empty() && y.empty()) {
-    x = {guess(opener.root(), kX)};
+    x = {guess(opener.root(), kInputNames)};
     if (x[0].empty()) {
       throw Error("{}: which array is x? Give its name: it has {}", options.file.string(),
                   opener.names());
     }
-    if (const std::string name = guess(opener.root(), kY); !name.empty()) y = {name};
+    if (const std::string name = guess(opener.root(), kTargetNames); !name.empty()) y = {name};
   }
   std::vector<Array> arrays;
   for (const std::string& name : x) arrays.push_back(opener.open(name, FieldRole::input));
-  for (const std::string& name : y) arrays.push_back(opener.open(name, FieldRole::target));
-  if (!options.sample_weight.empty())
-    arrays.push_back(opener.open(options.sample_weight, FieldRole::weight));
+  if (!options.inputs_only) {
+    for (const std::string& name : y) arrays.push_back(opener.open(name, FieldRole::target));
+    if (!options.sample_weight.empty())
+      arrays.push_back(opener.open(options.sample_weight, FieldRole::weight));
+  }
   return std::make_shared<Hdf5Source>(opener.take_file(), std::move(arrays), options.buffer_bytes);
 }
 

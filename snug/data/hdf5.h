@@ -13,10 +13,11 @@ namespace snug::data {
 
 struct Hdf5Options {
   Path file;
-  // Paths of arrays, "group/features"; empty: those at the root that are called x, features, data
-  // or images, and y, labels or targets.
+  // Paths of arrays, "group/features"; empty: those at the root that have one of the names of
+  // array_names.h.
   std::vector<std::string> x, y;
   std::string sample_weight;
+  bool inputs_only = false;  // Neither targets nor weights are looked at.
   // A folder for arrays in packed chunks: they are unpacked once, so that rows can be read in any
   // order at the speed of the disk. Empty, or without room: chunks are unpacked as they are needed,
   // again and again where rows are shuffled.

@@ -3,13 +3,13 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
+#include "snug/data/array_names.h"
 #include "snug/data/npy_header.h"
 
 namespace snug::data {
@@ -96,30 +96,61 @@ class NpzOpener {
                                   : inflate_to_cache(member, where, role);
   }
 
-  // The array of one of these names, or the n-th of the file; empty where there is none.
-  std::string guess(std::span<const std::string_view> names, size_t n) const {
+  // What the inputs and the targets are called; the latter empty where there are none.
+  struct Guess {
+    std::string x, y;
+  };
+  // By their names. Where neither has one, by their order; where only one has, the other is the
+  // only array that is left.
+  Guess guess() const {
+    Guess found{named(kInputNames), named(kTargetNames)};
+    if (found.x.empty() && found.y.empty()) return {nth(0), nth(1)};
+    std::vector<std::string> others;
+    for (const NpzMember& member : members_) {
+      const std::string name = bare_name(member);
+      if (name != found.x && name != found.y && name != options_.sample_weight)
+        others.push_back(name);
+    }
+    if (found.x.empty()) {
+      if (others.size() != 1) {
+        throw Error("{}: which array is x? Give its name and that of y: it has {}",
+                    options_.file.string(), names());
+      }
+      found.x = others[0];
+    } else if (found.y.empty() && others.size() == 1) {
+      found.y = others[0];
+    }
+    return found;
+  }
+
+ private:
+  // Empty where none has such a name.
+  std::string named(std::span<const std::string_view> names) const {
     for (const std::string_view name : names) {
       for (const NpzMember& member : members_) {
         if (same_word(bare_name(member), name)) return bare_name(member);
       }
     }
-    return n < members_.size() ? bare_name(members_[n]) : "";
+    return "";
+  }
+  std::string nth(size_t n) const { return n < members_.size() ? bare_name(members_[n]) : ""; }
+
+  std::string names() const {
+    std::string all;
+    for (const NpzMember& member : members_) all += (all.empty() ? "" : ", ") + bare_name(member);
+    return all.empty() ? "none" : all;
   }
 
- private:
   static std::string bare_name(const NpzMember& member) {
     return member.name.ends_with(".npy") ? member.name.substr(0, member.name.size() - 4)
                                          : member.name;
   }
 
   const NpzMember& find(const std::string& name) const {
-    std::string names;
     for (const NpzMember& member : members_) {
       if (bare_name(member) == name) return member;
-      names += (names.empty() ? "" : ", ") + bare_name(member);
     }
-    throw Error("{}: there is no array \"{}\"; it has {}", options_.file.string(), name,
-                names.empty() ? "none" : names);
+    throw Error("{}: there is no array \"{}\"; it has {}", options_.file.string(), name, names());
   }
 
   static RowFile rows_of(const NpyHeader& header, const std::string& where, FieldRole role) {
@@ -233,16 +264,16 @@ SourcePtr npz(const NpzOptions& options) {
   NpzOpener opener(options);
   std::vector<std::string> x = options.x, y = options.y;
   if (x.empty() && y.empty()) {
-    constexpr std::array<std::string_view, 3> kX = {"x", "x_train", "inputs"};
-    constexpr std::array<std::string_view, 4> kY = {"y", "y_train", "labels", "targets"};
-    x = {opener.guess(kX, 0)};
-    if (const std::string name = opener.guess(kY, 1); !name.empty()) y = {name};
+    const NpzOpener::Guess found = opener.guess();
+    x = {found.x};
+    if (!found.y.empty()) y = {found.y};
   }
   std::vector<RowFile> rows;
   for (const std::string& name : x) rows.push_back(opener.open(name, FieldRole::input));
-  for (const std::string& name : y) rows.push_back(opener.open(name, FieldRole::target));
-  if (!options.sample_weight.empty()) {
-    rows.push_back(opener.open(options.sample_weight, FieldRole::weight));
+  if (!options.inputs_only) {
+    for (const std::string& name : y) rows.push_back(opener.open(name, FieldRole::target));
+    if (!options.sample_weight.empty())
+      rows.push_back(opener.open(options.sample_weight, FieldRole::weight));
   }
   return row_files(std::move(rows), options.buffer_bytes);
 }

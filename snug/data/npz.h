@@ -29,10 +29,12 @@ namespace data {
 
 struct NpzOptions {
   Path file;
-  // Names of arrays; empty: those that are called x or x_train (and y, y_train), or the first and
-  // the second of the file.
+  // Names of arrays; empty: those that have one of the names of array_names.h, or the first and the
+  // second of the file where none has. Where only one of them has, the other is the only array that
+  // is left beside the weights.
   std::vector<std::string> x, y;
   std::string sample_weight;
+  bool inputs_only = false;  // Neither targets nor weights are looked at.
   // A folder for arrays that were saved by savez_compressed: they are inflated once. Empty: they
   // are inflated into memory, up to `most_in_memory` for all of them.
   Path cache;

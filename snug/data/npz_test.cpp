@@ -132,6 +132,35 @@ TEST(Npz, FindsArraysByName) {
                 "no array \"c\"; it has b, a");
 }
 
+// As savez(label=..., x=...) and the like write them: whichever comes first.
+TEST(Npz, GuessesWhichArrayIsWhich) {
+  MemoryFiles files;
+  const std::vector<Member> arrays = two_arrays(false);
+  const auto roles = [&](const std::vector<std::pair<int, const char*>>& named,
+                         const char* weight = "") {
+    std::vector<Member> members;
+    for (const auto& [array, name] : named) {
+      members.push_back(arrays[static_cast<size_t>(array)]);
+      members.back().name = std::string(name) + ".npy";
+    }
+    const SourcePtr source =
+        open_npz(files, zip_file(members), {.file = {}, .sample_weight = weight});
+    std::string text;
+    for (const Field& field : source->fields()) text += field.name.substr(7) + " ";
+    return text;
+  };
+  EXPECT_EQ(roles({{1, "label"}, {0, "x"}}), "x label ");
+  EXPECT_EQ(roles({{1, "y"}, {0, "data"}}), "data y ");
+  EXPECT_EQ(roles({{1, "Labels"}, {0, "Images"}}), "Images Labels ");
+  EXPECT_EQ(roles({{1, "y"}, {0, "rows"}}), "rows y ") << "the one that is left";
+  EXPECT_EQ(roles({{1, "kinds"}, {0, "x"}}), "x kinds ");
+  EXPECT_EQ(roles({{1, "w"}, {0, "x"}, {1, "kinds"}}, "w"), "x kinds w ");
+  EXPECT_EQ(roles({{0, "arr_0"}, {1, "arr_1"}}), "arr_0 arr_1 ");
+  EXPECT_EQ(roles({{1, "a"}, {0, "x"}, {1, "b"}}), "x ") << "no targets";
+  expect_within(message_of([&] { roles({{1, "y"}, {0, "a"}, {0, "b"}}); }),
+                "t.npz: which array is x? Give its name and that of y: it has y, a, b");
+}
+
 TEST(Npz, RefusesDamage) {
   MemoryFiles files;
   const auto refusal = [&](const std::string& bytes, data::NpzOptions options = {}) {

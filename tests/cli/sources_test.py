@@ -11,7 +11,7 @@ import struct
 import zipfile
 
 import snug_case
-from snug_case import Case, npy, png
+from snug_case import Case, idx, npy, png
 
 CNN = """\
 model:
@@ -268,6 +268,29 @@ fit: {loss: binary_crossentropy, optimizer: adam, metrics: [accuracy], batch_siz
         self.train_on(form.replace("key: x", "key: z"))
         (self.folder / "a.tfrecord").unlink()
         self.refuses(4, "no feature \"z\"")
+
+    def test_predictions_need_only_inputs(self):
+        """Neither targets nor weights have to be there, though the run names them."""
+        self.write("x.npy", npy((100, 2), self.x))
+        self.write("y.npy", npy((100,), self.y, "<i8"))
+        self.train_on("{x: x.npy, y: y.npy}")
+        self.fits()
+        self.write("x.idx", idx((100, 2), [i % 5 for i in range(200)]))
+        with zipfile.ZipFile(self.folder / "x.npz", "w") as file:
+            file.writestr("x.npy", npy((100, 2), self.x))
+        self.write("x.tfrecord", b"".join(tf_record(self.x[2 * i:2 * i + 2], 0) for i in range(100)))
+        model = "model: runs/run/1/last.keras\nfit: {batch_size: 32}\n"
+        for train in ("{x: x.npy, y: absent.npy, sample_weight: absent.npy}",
+                      "{images: x.idx, labels: absent.idx}", "{images: x.idx}",
+                      "x.npz", "{npz: x.npz, x: x}", "{npz: x.npz, x: x, y: absent, sample_weight: absent}",
+                      "{tfrecord: x.tfrecord, x: {key: x, shape: [2]}}",
+                      "{tfrecord: x.tfrecord, x: {key: x, shape: [2]}, y: {key: absent}, sample_weight: absent}",
+                      f"{{hdf5: {HDF5}/latest.h5, x: compact, y: absent, sample_weight: absent}}"):
+            self.write("new.yaml", f"data: {{train: {train}}}\n{model}")
+            self.passes("predict", "new.yaml", "--output", "out.csv")
+            self.assertGreater(len(self.read("out.csv").splitlines()), 5, train)
+        self.write("new.yaml", "data: {train: {images: x.idx}}\n" + model)
+        self.refuses(2, "has no labels", words=("evaluate", "new.yaml"))
 
     def test_records_of_different_lengths(self):
         records = [tf_record(self.x[2 * i:2 * i + 1 + i % 2], self.y[i]) for i in range(100)]
