@@ -126,10 +126,9 @@ data::CsvOptions read_options(const RunFile& run, const YamlValue& data, const P
   }
   if (const YamlValue* weight = data.find("sample_weight"))
     options.wishes.weight = weight->as_text();
-  if (const YamlValue* header = data.find("header")) options.header = header->as_bool();
-  if (const YamlValue* delimiter = data.find("delimiter")) {
-    options.delimiter = read_delimiter(*delimiter);
-  }
+  const CsvTableOptions table = csv_table_options(data, {});
+  options.header = table.header;
+  options.delimiter = table.delimiter;
   if (const YamlValue* columns = data.find("columns")) {
     columns->expect_map("a map of columns, such as {age: standardise}");
     for (const YamlItem& item : columns->items) {
@@ -201,6 +200,14 @@ std::vector<Path> files_of(const RunFile& run, const YamlValue& value) {
 bool is_csv(const YamlValue& files) {
   if (files.is_list()) return !files.list.empty() && is_csv_name(files.list[0]);
   return is_csv_name(files);
+}
+
+CsvTableOptions csv_table_options(const YamlValue& data, std::vector<Path> files) {
+  CsvTableOptions options{.files = std::move(files), .header = {}};
+  if (const YamlValue* header = data.find("header")) options.header = header->as_bool();
+  if (const YamlValue* delimiter = data.find("delimiter"))
+    options.delimiter = read_delimiter(*delimiter);
+  return options;
 }
 
 BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Path& cache) {

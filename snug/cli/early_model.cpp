@@ -1,10 +1,11 @@
 // The model of a run before its data is read.
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <set>
 
 #include "snug/cli/run_file.h"
-#include "snug/data/csv_table.h"
+#include "snug/data/csv_cell.h"
 
 namespace snug::cli {
 namespace {
@@ -41,16 +42,21 @@ std::optional<Guess> guess_of_text(const YamlValue& files) {
   return std::nullopt;
 }
 
-// A number for each column that is neither a label nor dropped: categories become more.
+bool is_dropped(const YamlItem& column) {
+  const YamlValue* use = column.value.is_map() ? column.value.find("use") : &column.value;
+  return use != nullptr && use->text == "drop";
+}
+
+// A number for each column that is neither a label nor dropped. Categories become more, and some
+// texts are dropped.
 Guess guess_of_table(const RunFile& run, const YamlValue& data, const YamlValue& files) {
-  const CsvTable table(real_files(), {.files = files_of(run, files)});
+  const CsvTable table(real_files(), csv_table_options(data, files_of(run, files)));
   auto width = static_cast<int64_t>(table.names().size());
   const YamlValue* label = data.find("label");
   width -= label != nullptr && label->is_list() ? std::ssize(label->list) : 1;
   if (data.find("sample_weight") != nullptr) --width;
   if (const YamlValue* columns = data.find("columns")) {
-    width -= std::ranges::count_if(columns->items,
-                                   [](const YamlItem& item) { return item.value.text == "drop"; });
+    width -= std::ranges::count_if(columns->items, is_dropped);
   }
   return {{.name = files.text,
            .role = FieldRole::input,
@@ -83,14 +89,33 @@ bool can_be_made(const RunFile& run, const Field& input) {
   }
 }
 
-// What fits no row of such a table is wrong whatever its width is.
-bool fits_another_width(const RunFile& run, Field input) {
-  constexpr int64_t kWidest = 256;
-  for (int64_t width = 1; width <= kWidest; ++width) {
-    input.row = Shape{width};
-    if (can_be_made(run, input)) return true;
+// The lengths of all lists in the layers, and their products: what a reshape makes of a row.
+void add_sizes(const YamlValue& value, std::set<int64_t>& sizes) {
+  constexpr double kLargest = 1 << 20;
+  for (const YamlItem& item : value.items) add_sizes(item.value, sizes);
+  if (!value.is_list()) return;
+  double product = 1;
+  for (const YamlValue& element : value.list) {
+    add_sizes(element, sizes);
+    product *= std::fmax(1, std::fabs(number_of(element.text).value_or(1)));
   }
-  return false;
+  sizes.insert({std::ssize(value.list), static_cast<int64_t>(std::fmin(product, kLargest))});
+}
+
+// What fits no row of such a table is wrong whatever its width is. Layers take any that is large
+// enough, or what is told by the lists in them.
+bool fits_another_width(const RunFile& run, Field input) {
+  constexpr int64_t kSmall = 256;
+  std::set<int64_t> sizes = {kSmall}, widths;
+  add_sizes(*run.section("model"), sizes);
+  for (int64_t width = 1; width < kSmall; ++width) widths.insert(width);
+  for (const int64_t size : sizes) {
+    for (int64_t times = 1; times <= kSmall; times *= 2) widths.insert(size * times);
+  }
+  return std::ranges::any_of(widths, [&](int64_t width) {
+    input.row = Shape{width};
+    return can_be_made(run, input);
+  });
 }
 
 }  // namespace

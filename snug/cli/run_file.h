@@ -10,6 +10,7 @@
 #include "snug/cli/yaml_value.h"
 #include "snug/data/bad_rows.h"
 #include "snug/data/columns.h"
+#include "snug/data/csv_table.h"
 #include "snug/data/source.h"
 #include "snug/train/model.h"
 
@@ -54,6 +55,8 @@ void clean_cache(const Path& cache);
 // The same for CSV files, whose settings stand in the section.
 bool is_csv(const YamlValue& files);
 RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request);
+// How the section says that CSV files are to be read.
+CsvTableOptions csv_table_options(const YamlValue& data, std::vector<Path> files);
 // The same for texts.
 bool is_text(const YamlValue& files);
 // Whether a model was trained on texts, so that other files are texts too.

@@ -42,6 +42,18 @@ fit: {loss: binary_crossentropy}
         self.edit("- dense: {units: 4", "- reshape: [3, 1]\n  - flatten\n  - dense: {units: 4")
         self.passes("fit", "run.yaml")
 
+    def test_a_width_that_only_the_data_tells(self):
+        """Columns of texts and dropped ones, flags, other delimiters: what becomes of them is known when they are read."""
+        pixels = ";".join(f"p{i}" for i in range(400))
+        row = ";".join("0.5" for _ in range(400))
+        self.write("rows.csv", f"name;id;y;{pixels}\n" + "".join(f"picture {i};{i};{i % 2};{row}\n" for i in range(600)))
+        self.edit("label: y", 'label: y, delimiter: ";", columns: {id: {use: drop}}',
+                  "- dense: {units: 4", "- reshape: [20, 20, 1]\n  - flatten\n  - dense: {units: 4")
+        self.passes("fit", "run.yaml")
+        self.edit("label: y", "label: y, columns: {id: {use: drop}}",
+                  "- dense: {units: 4", "- reshape: [20, 20]\n  - conv2d: {filters: 4, kernel_size: 3}\n  - dense: {units: 4")
+        self.refuses(2, "run.yaml:")
+
     def test_pictures_and_texts(self):
         self.write("pics/a/1.png", "no picture")
         self.edit("train: rows.csv, label: y", "train: {image_folder: pics, image_size: [8, 8]}",
