@@ -9,7 +9,6 @@ namespace snug {
 namespace {
 
 constexpr std::array<std::string_view, 4> kPolicies = {"stop", "skip", "quarantine", "impute"};
-constexpr size_t kMostRecordBytes = 4096;
 
 std::string csv_cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
@@ -59,7 +58,7 @@ void BadRows::add(const BadRow& row) {
         std::string_view(row.value), std::string_view(row.problem)}) {
     line += csv_cell(cell) + ',';
   }
-  line += csv_cell(std::string_view(row.record).substr(0, kMostRecordBytes)) + '\n';
+  line += csv_cell(std::string_view(row.record).substr(0, BadRow::kMostText)) + '\n';
   rejected_->append(std::as_bytes(std::span(line)));
 }
 

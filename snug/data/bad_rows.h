@@ -26,6 +26,8 @@ struct BadRowOptions {
 };
 
 struct BadRow {
+  static constexpr size_t kMostText = 4096;  // Of a value or a record that is written down.
+
   std::string file;
   std::string position;  // "line 18", "row 17".
   std::string column;    // Empty: the row itself.
@@ -44,6 +46,8 @@ class BadRows {
 
   // Throws FileError when the quarantine cannot be written.
   void add(const BadRow& row);
+  // Rows of which nothing is written down, after the first one.
+  void count_more(int64_t rows) { count_ += rows; }
   // When all rows have been seen. Throws DataError, which names the first bad row: where the policy
   // is to stop, and where more than the share that is allowed are bad.
   void finish(int64_t rows, std::string_view file);

@@ -3,11 +3,15 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "snug/base/file.h"
 #include "snug/data/gzip.h"
 
 namespace snug {
+
+// What some programs put before a text in UTF-8.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 class ByteReader {
  public:

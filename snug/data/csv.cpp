@@ -8,6 +8,7 @@
 #include "snug/base/bytes.h"
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
+#include "snug/data/bad_row_list.h"
 #include "snug/data/csv_block.h"
 #include "snug/data/csv_cells.h"
 #include "snug/data/csv_numbers.h"
@@ -84,7 +85,7 @@ class Packing {
   struct Packed {
     std::vector<uint32_t> rows;     // Each with its line in front.
     std::vector<uint32_t> offsets;  // Of the good rows, in the block.
-    std::vector<BadRow> bad;
+    BadRowList bad;
     int64_t first_offset = 0, records = 0, imputed = 0;
     int file = 0;
   };
@@ -151,19 +152,10 @@ class Packing {
     block.split(record, lane.record, lane.unquoted);
     const bool impute = bad_.policy() == BadRowPolicy::impute;
     if (const auto problem = encoder_.encode(lane.record, impute, more(1, into), into.imputed)) {
-      into.bad.push_back(bad_row(*problem, lane.record, block.file));
+      into.bad.add(*problem, lane.record, bad_.policy());
       return;
     }
     into.offsets.push_back(record.begin);
-  }
-
-  BadRow bad_row(const RowProblem& problem, const CsvRecord& record, int file) const {
-    return {.file = table_.file_name(file),
-            .position = fmt::format("line {}", record.line),
-            .column = problem.column < 0 ? "" : table_.names()[static_cast<size_t>(problem.column)],
-            .value = problem.value,
-            .problem = problem.expected,
-            .record = std::string(record.text)};
   }
 
   // Packs some more rows to now_; false at the end.
@@ -177,7 +169,7 @@ class Packing {
         Packed& packed = packed_[slot];
         records_ += packed.records;
         imputed_ += std::exchange(packed.imputed, 0);
-        for (const BadRow& row : packed.bad) bad_.add(row);
+        packed.bad.give(table_.file_name(packed.file), table_.names(), bad_);
         ++filled_;
       };
       ended_ = !blocks_.next(work, collect);

@@ -10,7 +10,6 @@ namespace snug {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{256} << 10, kBlockBytes = size_t{512} << 10;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 const char* find_char(const char* from, const char* to, char c) {
   return static_cast<const char*>(std::memchr(from, c, static_cast<size_t>(to - from)));

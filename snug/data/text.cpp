@@ -14,6 +14,7 @@
 namespace snug::data {
 namespace {
 
+constexpr int kVersion = 2;  // Of rows in the cache: another one when they are made otherwise.
 constexpr size_t kMostClasses = 4096;
 constexpr size_t kMostLabelBytes = size_t{64} << 10;
 
@@ -139,9 +140,9 @@ RowFile numbered_rows(Texts& texts, const TextOptions& options, const WordIndex&
     return result;
   }
   std::string key =
-      texts.identity() + fmt::format("{} {} {} {} {}", options.sequence_length, options.words.lower,
-                                     options.words.strip_punctuation, options.hash_buckets,
-                                     index.size());
+      texts.identity() + fmt::format("{} {} {} {} {} {}", kVersion, options.sequence_length,
+                                     options.words.lower, options.words.strip_punctuation,
+                                     options.hash_buckets, index.size());
   for (const std::string& word : index.vocabulary()) key += word + '\n';
   const Path path = options.cache / fmt::format("text-{:016x}.rows", mix_bits(hash_text(key)));
   if (files.size(path) != bytes) {

@@ -5,10 +5,12 @@
 
 namespace snug::data {
 
-size_t LineReader::fill() {
+std::string_view LineReader::fill() {
   const size_t count = reader_.read(std::as_writable_bytes(std::span(buffer_)));
+  std::string_view piece(buffer_.data(), count);
+  if (done_ == 0 && piece.starts_with(kByteOrderMark)) piece.remove_prefix(kByteOrderMark.size());
   done_ += static_cast<int64_t>(count);
-  return count;
+  return piece;
 }
 
 void LineReader::check(std::string_view piece) const {

@@ -15,8 +15,9 @@ namespace snug::data {
 // What becomes of bytes that are 0, which no text has.
 enum class ZeroBytes { refused, given };
 
-// Goes over a file line by line, in pieces; an empty line is a row without words. Throws DataError,
-// which names the byte, for one that is 0, where that is refused.
+// Goes over a file line by line, in pieces; an empty line is a row without words, and a byte order
+// mark is passed over. Throws DataError, which names the byte, for one that is 0, where that is
+// refused.
 class LineReader {
  public:
   static constexpr size_t kPieceBytes = size_t{64} << 10;
@@ -28,8 +29,7 @@ class LineReader {
   template <typename Piece, typename End>
   void visit(const Piece& piece, const End& end) {
     bool open = false;
-    for (size_t count = fill(); count > 0; count = fill()) {
-      std::string_view rest(buffer_.data(), count);
+    for (std::string_view rest = fill(); !rest.empty(); rest = fill()) {
       if (zeros_ == ZeroBytes::refused) check(rest);
       while (!rest.empty()) {
         const size_t border = rest.find('\n');
@@ -44,7 +44,8 @@ class LineReader {
   }
 
  private:
-  size_t fill();
+  // The next bytes; none at the end.
+  std::string_view fill();
   void check(std::string_view piece) const;
 
   Path path_;

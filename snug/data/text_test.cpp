@@ -43,6 +43,24 @@ TEST_F(TextTest, WordsAreNumberedAsInKeras) {
   expect_random_source(*text.source);
 }
 
+// As Notepad and Excel write them.
+TEST_F(TextTest, AByteOrderMarkIsNoPartOfTheText) {
+  const std::string mark = "\xef\xbb\xbf";
+  put("t.txt", mark + "good\nbad\ngood\n");
+  put("l.txt", mark + "1\n0\n1\n");
+  data::TextOptions options = lines();
+  options.labels = "l.txt";
+  const data::TextData text = data::text(options);
+  EXPECT_EQ(text.vocabulary, (std::vector<std::string>{"good", "bad"}));
+  EXPECT_EQ(row(text, 0), row(text, 2));
+  EXPECT_EQ(read_rows<int32_t>(*text.source, 1, {0, 1, 2}), (std::vector<int32_t>{1, 0, 1}));
+  EXPECT_TRUE(text.class_names.empty()) << "they are numbers";
+  put("l.txt", mark + "yes\nno\nyes\n");
+  EXPECT_EQ(data::text(options).class_names, (std::vector<std::string>{"no", "yes"}));
+  put("t.txt", mark);
+  expect_within(message_of<DataError>([&] { data::text(options); }), "t.txt: it is empty");
+}
+
 TEST_F(TextTest, RareAndUnknownWordsAreOne) {
   put("t.txt", "a a a b b c\n");
   data::TextOptions few = lines();
