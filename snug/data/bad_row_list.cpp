@@ -14,8 +14,8 @@ BadRowList::Part BadRowList::keep(std::string_view text) {
   return {begin, static_cast<uint32_t>(text_.size())};
 }
 
-std::string BadRowList::text_of(const Part& part) const {
-  return text_.substr(part.begin, part.end - part.begin);
+std::string_view BadRowList::text_of(const Part& part) const {
+  return std::string_view(text_).substr(part.begin, part.end - part.begin);
 }
 
 void BadRowList::add(const RowProblem& problem, const CsvRecord& record, BadRowPolicy policy) {
@@ -35,9 +35,9 @@ void BadRowList::give(const std::string& file, const std::vector<std::string>& n
     to.add({.file = file,
             .position = fmt::format("line {}", row.line),
             .column = row.column < 0 ? "" : names[static_cast<size_t>(row.column)],
-            .value = text_of(row.value),
-            .problem = text_of(row.problem),
-            .record = text_of(row.record)});
+            .value = std::string(text_of(row.value)),
+            .problem = std::string(text_of(row.problem)),
+            .record = std::string(text_of(row.record))});
   }
   to.count_more(count_ - std::ssize(rows_));
 }

@@ -11,7 +11,7 @@
 
 namespace snug {
 
-// What quarantine writes down of each takes the bytes of its record and some twenty more; of other
+// What quarantine writes down of each takes the bytes of its record and some thirty more; of other
 // policies only the first row is kept.
 class BadRowList {
  public:
@@ -33,7 +33,7 @@ class BadRowList {
     Part value, record, problem;
   };
   Part keep(std::string_view text);
-  std::string text_of(const Part& part) const;
+  std::string_view text_of(const Part& part) const;
 
   int64_t count_ = 0;
   std::vector<Row> rows_;

@@ -128,12 +128,13 @@ class StretchedSource final : public Source {
   }
 
   void restart() override {
-    source_->restart();
-    begin(0);
+    if (source_->access() == Access::once) return source_->restart();
+    begin_pass(pass_);
   }
   void begin_pass(uint64_t pass) override {
-    source_->begin_pass(pass);
+    pass_ = pass;
     begin(0);
+    begin_repetition();
   }
 
  private:
@@ -159,12 +160,19 @@ class StretchedSource final : public Source {
     const bool was_empty = taken_ == 0;
     begin(repetition_ + 1);
     ended_ = ended_ || was_empty;
-    if (!ended_) source_->restart();
+    if (!ended_) begin_repetition();
+  }
+
+  // Each is a pass of its own, so that what shuffles does so anew.
+  void begin_repetition() {
+    source_->begin_pass(RowOrder::first_repetition(pass_, stretch_.repeat) +
+                        static_cast<uint64_t>(repetition_));
   }
 
   SourcePtr source_;
   Stretch stretch_;
   std::vector<Tensor> slots_;
+  uint64_t pass_ = 0;
   int64_t repetition_ = 0;
   int64_t taken_ = 0;
   bool skipped_ = false;

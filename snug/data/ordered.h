@@ -26,7 +26,8 @@ struct Stretch {
   std::optional<int64_t> take;        // Nullopt: until the source ends.
   std::optional<int64_t> repeat = 1;  // Nullopt: without end. More than 1 needs Access::replay.
 };
-// A pass over a source that cannot start again goes on where it stands.
+// Each repetition is a pass of its own. A pass over a source that cannot start again goes on where
+// it stands.
 SourcePtr stretched(SourcePtr source, const Stretch& stretch);
 
 }  // namespace snug::data

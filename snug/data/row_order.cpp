@@ -99,9 +99,13 @@ void RowOrder::rows(uint64_t pass, std::span<const int64_t> positions,
   undo(verbs_.size(), pass, rows);
 }
 
-void RowOrder::undo(size_t verbs, uint64_t pass, std::span<int64_t> positions) const {
+uint64_t RowOrder::first_repetition(uint64_t pass, std::optional<int64_t> count) {
   // Passes within an endless one: no other pass comes near.
   constexpr int kEndlessBits = 32;
+  return count ? pass * static_cast<uint64_t>(*count) : pass << kEndlessBits;
+}
+
+void RowOrder::undo(size_t verbs, uint64_t pass, std::span<int64_t> positions) const {
   for (; verbs > 0; --verbs) {
     const Verb& verb = verbs_[verbs - 1];
     switch (verb.kind) {
@@ -117,8 +121,8 @@ void RowOrder::undo(size_t verbs, uint64_t pass, std::span<int64_t> positions) c
         break;
       }
       case Kind::repeat: {
-        pass = verb.count == kEndless ? pass << kEndlessBits
-                                      : pass * static_cast<uint64_t>(verb.count);
+        pass = first_repetition(
+            pass, verb.count == kEndless ? std::nullopt : std::optional(verb.count));
         // Each repetition is a pass of its own.
         for (size_t begin = 0; begin < positions.size();) {
           const int64_t repetition = positions[begin] / verb.size_before;

@@ -25,6 +25,9 @@ class RowOrder {
   // Nullopt: without end. Shuffles before it are shuffled anew in each repetition.
   RowOrder repeat(std::optional<int64_t> count) const;
 
+  // The pass that the first repetition of a pass is; the others follow it.
+  static uint64_t first_repetition(uint64_t pass, std::optional<int64_t> count);
+
   // Every count-th row, from the index-th on.
   RowOrder shard(int64_t count, int64_t index) const;
 

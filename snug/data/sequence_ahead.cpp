@@ -60,6 +60,7 @@ class SequenceAhead final : public Source {
       copy(*piece, some, SlotRows(slots).at(done, some));
       done += some;
       used_ += some;
+      row_ += some;
       if (used_ == piece->rows) give_back();
     }
     return done;
@@ -107,7 +108,7 @@ class SequenceAhead final : public Source {
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
-    made_ = given_ = used_ = 0;
+    made_ = given_ = used_ = row_ = 0;
     has_ended_ = false;
   }
 
@@ -172,7 +173,7 @@ class SequenceAhead final : public Source {
       }
       Field kept = fields()[i];
       kept.stored = stored_as(from.dtype());
-      stage_rows(kept, {}, from.data, from.size(), into[i].data, into[i].dtype());
+      stage_rows(kept, {row_, 0}, from.data, from.size(), into[i].data, into[i].dtype());
     }
   }
 
@@ -182,6 +183,7 @@ class SequenceAhead final : public Source {
   size_t piece_bytes_ = 0;
   std::deque<Piece> pieces_;  // A ring; made with the first thread.
   int64_t used_ = 0;          // Rows of the piece that comes next that were asked for.
+  int64_t row_ = 0;           // Of the pass, which comes next.
 
   std::mutex mutex_;  // For all that follows.
   std::condition_variable changed_;

@@ -99,6 +99,27 @@ TEST(SequenceAhead, CastsAndCountsWhatWaits) {
   EXPECT_EQ(rest_of<float>(*source, 0, 4).back(), 9.0F);
 }
 
+// Whichever piece it is in, and in a later pass too.
+TEST(SequenceAhead, ARowThatCannotBeCastIsNamed) {
+  const auto at = std::make_shared<int>(0);
+  const SourcePtr source = ahead(data::generator(
+                                     [at](std::span<const Tensor> slots) -> int64_t {
+                                       slots[0].as<float>()[0] = (*at)++ == 7 ? 1.5F : 1.0F;
+                                       return 1;
+                                     },
+                                     {.x = {{}}, .y = {}, .restart = [at] { *at = 0; }}),
+                                 2, 4);
+  OwnedSlot<int32_t> slot(3, {});
+  for (const uint64_t pass : {0, 1}) {
+    source->begin_pass(pass);
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(source->next(3, {&slot.tensor(), 1}), 3);
+    expect_within(message_of<DataError>([&] {
+                    source->next(3, {&slot.tensor(), 1});
+                  }),
+                  "row 7");
+  }
+}
+
 TEST(SequenceAhead, IsWhatPrefetchOfAGeneratorIs) {
   const Counting counting;
   const Dataset rows(counting.open(100));

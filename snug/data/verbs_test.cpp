@@ -270,6 +270,27 @@ TEST(Verbs, WindowShuffleOfASequence) {
   EXPECT_LE(shuffled.source()->buffer_bytes(), rows.source()->buffer_bytes() + 100 * (4 + 8));
 }
 
+TEST(Verbs, EveryRepetitionIsShuffledAnew) {
+  const Dataset rows = sequence(100, std::make_shared<int32_t>(0));
+  const Dataset shuffled = rows.shuffle_window({.bytes = 4 * 100, .seed = 3});
+  std::set<Values> orders;
+  for (const uint64_t pass : {0, 1}) {
+    const Values twice = values_of(shuffled.repeat(2).batch(10), pass);
+    ASSERT_EQ(twice.size(), 200u);
+    orders.insert({Values(twice.begin(), twice.begin() + 100), Values(twice.begin() + 100, twice.end())});
+    EXPECT_EQ(twice, values_of(shuffled.repeat(2).batch(10), pass));
+    EXPECT_EQ(values_of(shuffled.repeat().take(200).batch(10), pass).size(), 200u);
+  }
+  EXPECT_EQ(orders.size(), 4u);
+  Values first = *orders.begin();
+  std::ranges::sort(first);
+  EXPECT_EQ(first, counted(100)) << "all of them";
+  const Dataset same =
+      rows.shuffle_window({.bytes = 400, .seed = 3, .reshuffle_each_iteration = false}).repeat(2);
+  const Values twice = values_of(same.batch(10), 0);
+  EXPECT_TRUE(std::equal(twice.begin(), twice.begin() + 100, twice.begin() + 100));
+}
+
 // A row keeps its number only where the order stays: else other rows would come in the next pass.
 TEST(Verbs, WhatRemembersRowsStandsBehindAShuffle) {
   const Dataset rows = Dataset::range(100);
