@@ -87,9 +87,10 @@ void check_missing_value(const Column& column, Role role, std::string_view file)
   if (column.missing == MissingRule::refuse) return;
   const float value = column.scaled(column.missing_value);
   if (std::isfinite(value) && (role != Role::weight || value >= 0)) return;
-  throw Error("{}: column \"{}\" is {}, where its missing cells, {:.4g}, would become {:.4g}; give {}",
-              file, column.name, name_of(column.use), column.missing_value, value,
-              role == Role::weight ? "missing: 0 or more, or refuse" : "another missing, or refuse");
+  throw Error(
+      "{}: column \"{}\" is {}, where its missing cells, {:.4g}, would become {:.4g}; give {}",
+      file, column.name, name_of(column.use), column.missing_value, value,
+      role == Role::weight ? "missing: 0 or more, or refuse" : "another missing, or refuse");
 }
 
 void fit_number(const ColumnScan& scan, Column& column) {

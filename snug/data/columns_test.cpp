@@ -115,12 +115,11 @@ TEST(Columns, MistakesAreNamed) {
       "no column is left");
   expect_within(message(table, {.settings = {{"age", {.missing = MissingRule::category}}}}),
                 "mean, median, flag or a number");
-  expect_within(message("a,y\n5,0\n,1\n",
-                        {.labels = {"y"},
-                         .settings = {{"a",
-                                       {.use = ColumnUse::log,
-                                        .missing = MissingRule::value,
-                                        .missing_value = -1}}}}),
+  expect_within(message("a,y\n5,0\n,1\n", {.labels = {"y"},
+                                           .settings = {{"a",
+                                                         {.use = ColumnUse::log,
+                                                          .missing = MissingRule::value,
+                                                          .missing_value = -1}}}}),
                 "column \"a\" is log, where its missing cells, -1, would become -inf");
   expect_within(message_of([] { column_use("one_hut"); }), "did you mean one_hot");
 }

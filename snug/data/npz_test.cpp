@@ -157,7 +157,9 @@ TEST(Npz, GuessesWhichArrayIsWhich) {
   EXPECT_EQ(roles({{1, "w"}, {0, "x"}, {1, "kinds"}}, "w"), "x kinds w ");
   EXPECT_EQ(roles({{0, "arr_0"}, {1, "arr_1"}}), "arr_0 arr_1 ");
   EXPECT_EQ(roles({{1, "a"}, {0, "x"}, {1, "b"}}), "x ") << "no targets";
-  expect_within(message_of([&] { roles({{1, "y"}, {0, "a"}, {0, "b"}}); }),
+  expect_within(message_of([&] {
+                  roles({{1, "y"}, {0, "a"}, {0, "b"}});
+                }),
                 "t.npz: which array is x? Give its name and that of y: it has y, a, b");
 }
 

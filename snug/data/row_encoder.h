@@ -65,7 +65,7 @@ class RowEncoder {
   void find_shortcuts();
 
   Columns columns_;
-  std::vector<Kept> kept_;  // In the order of a packed row.
+  std::vector<Kept> kept_;      // In the order of a packed row.
   std::vector<size_t> labels_;  // Those of kept_, in the order in which they were named.
   int64_t label_width_ = 0;
   // Of every column, where all are numbers that are but shifted and scaled; else empty.

@@ -121,8 +121,8 @@ void RowOrder::undo(size_t verbs, uint64_t pass, std::span<int64_t> positions) c
         break;
       }
       case Kind::repeat: {
-        pass = first_repetition(
-            pass, verb.count == kEndless ? std::nullopt : std::optional(verb.count));
+        pass = first_repetition(pass,
+                                verb.count == kEndless ? std::nullopt : std::optional(verb.count));
         // Each repetition is a pass of its own.
         for (size_t begin = 0; begin < positions.size();) {
           const int64_t repetition = positions[begin] / verb.size_before;

@@ -113,10 +113,7 @@ TEST(SequenceAhead, ARowThatCannotBeCastIsNamed) {
   for (const uint64_t pass : {0, 1}) {
     source->begin_pass(pass);
     for (int i = 0; i < 2; ++i) ASSERT_EQ(source->next(3, {&slot.tensor(), 1}), 3);
-    expect_within(message_of<DataError>([&] {
-                    source->next(3, {&slot.tensor(), 1});
-                  }),
-                  "row 7");
+    expect_within(message_of<DataError>([&] { source->next(3, {&slot.tensor(), 1}); }), "row 7");
   }
 }
 

@@ -277,7 +277,8 @@ TEST(Verbs, EveryRepetitionIsShuffledAnew) {
   for (const uint64_t pass : {0, 1}) {
     const Values twice = values_of(shuffled.repeat(2).batch(10), pass);
     ASSERT_EQ(twice.size(), 200u);
-    orders.insert({Values(twice.begin(), twice.begin() + 100), Values(twice.begin() + 100, twice.end())});
+    orders.insert(
+        {Values(twice.begin(), twice.begin() + 100), Values(twice.begin() + 100, twice.end())});
     EXPECT_EQ(twice, values_of(shuffled.repeat(2).batch(10), pass));
     EXPECT_EQ(values_of(shuffled.repeat().take(200).batch(10), pass).size(), 200u);
   }
