@@ -4,11 +4,11 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "snug/cli/check_report.h"
 #include "snug/cli/command.h"
+#include "snug/cli/json_text.h"
 #include "snug/cli/run_file.h"
 #include "snug/data/csv_cell.h"
 #include "snug/data/file_chain.h"
@@ -24,10 +24,6 @@ namespace snug::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 bool has_folders(const Path& folder) {
   return std::ranges::any_of(std::filesystem::directory_iterator(folder),
@@ -169,7 +165,7 @@ int check_table(const Arguments& arguments) {
   if (arguments.json) {
     Json json = {{"command", "check"}, {"exit", exit}};
     json.update(json_of(report));
-    fmt::print("{}\n", dump(json));
+    fmt::print("{}\n", json_text(json));
   } else {
     print_table(arguments.run_file, report);
   }

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+
+#include "snug/cli/json_text.h"
 
 namespace snug::cli {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::array<std::string_view, 3> kRoles = {"input", "target", "weight"}
 void print_json(Json json, int exit) {
   Json all = {{"command", "check"}, {"exit", exit}};
   all.update(json);
-  fmt::print("{}\n", all.dump(-1, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(all));
 }
 
 Json json_of(const std::vector<BadRow>& listed) {

@@ -1,8 +1,8 @@
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "snug/base/bytes.h"
 #include "snug/cli/command.h"
+#include "snug/cli/json_text.h"
 #include "snug/train/checkpoint_file.h"
 #include "snug/train/state_bytes.h"
 
@@ -60,7 +60,7 @@ void look_at(const std::string& name, const Arguments& arguments) {
                  {"bytes", file.bytes()},
                  {"good", true}};
     if (arguments.action == "show") json.update(json_of(file));
-    fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json));
     return;
   }
   if (arguments.action == "show") print(file);

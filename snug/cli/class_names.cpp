@@ -1,8 +1,8 @@
 #include "snug/cli/class_names.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "snug/cli/json_text.h"
 #include "snug/data/columns.h"
 
 namespace snug::cli {
@@ -32,8 +32,7 @@ std::vector<std::string> class_names_of(std::string_view fitted) {
 
 std::string fitted_to_classes(const std::vector<std::string>& names) {
   if (names.empty()) return "";
-  return nlohmann::json({{"class_names", names}})
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(nlohmann::json({{"class_names", names}}));
 }
 
 NamedClasses::NamedClasses(std::vector<std::string> names, int64_t width, float threshold)

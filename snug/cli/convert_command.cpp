@@ -1,8 +1,8 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "snug/base/bytes.h"
 #include "snug/cli/command.h"
+#include "snug/cli/json_text.h"
 #include "snug/train/model.h"
 
 namespace snug::cli {
@@ -16,7 +16,7 @@ int convert_command(const Arguments& arguments) {
                                          {"exit", 0},
                                          {"output", arguments.output},
                                          {"bytes", bytes.value_or(0)}};
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   } else {
     fmt::print("{}: {} layers, {} weights, {}\n", arguments.output, model.network().layers().size(),
                model.weights().size(), bytes_text(bytes.value_or(0)));

@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "snug/base/bytes.h"
 #include "snug/base/file.h"
@@ -7,6 +6,7 @@
 #include "snug/base/proc.h"
 #include "snug/base/threads.h"
 #include "snug/cli/command.h"
+#include "snug/cli/json_text.h"
 #include "snug/cli/versions.h"
 #include "snug/exec/calibration.h"
 #include "snug/exec/disk_speed.h"
@@ -152,7 +152,7 @@ int doctor_command(const Arguments& arguments) {
   const int64_t disk_bytes = real_files().free_bytes(".");
   const Costs costs = stored_costs(real_files(), cache_folder(), hardware_threads());
   if (arguments.json) {
-    fmt::print("{}\n", json_of(memory, disk_bytes, costs).dump());
+    fmt::print("{}\n", json_text(json_of(memory, disk_bytes, costs)));
   } else {
     print_text(memory, disk_bytes, costs);
   }

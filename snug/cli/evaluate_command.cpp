@@ -1,7 +1,7 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "snug/cli/command.h"
+#include "snug/cli/json_text.h"
 #include "snug/cli/trained_session.h"
 #include "snug/train/fit.h"
 #include "snug/train/progress.h"
@@ -20,7 +20,7 @@ int evaluate_command(const Arguments& arguments) {
                                          {"model", session.model_file},
                                          {"rows", session.data->rows().value_or(0)},
                                          {"metrics", metrics}};
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   } else {
     fmt::print("{}, {} {}{}\n", session.model_file, session.data->rows().value_or(0),
                session.rows_name, logs_text(logs));

@@ -5,13 +5,13 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "snug/base/bytes.h"
 #include "snug/base/log.h"
 #include "snug/base/memory.h"
 #include "snug/cli/command.h"
+#include "snug/cli/json_text.h"
 #include "snug/cli/line_settings.h"
 #include "snug/cli/next_steps.h"
 #include "snug/cli/run_callbacks.h"
@@ -76,7 +76,7 @@ void write_report(const Session& session, FitRun& fit, const RunDirectory& direc
 void write_results(const Session& session, FitRun& fit, const RunDirectory& directory,
                    RunWatch& watch, const Json& summary) {
   watch.write_history();
-  directory.write("summary.json", summary.dump(2) + "\n");
+  directory.write("summary.json", json_text(summary, 2) + "\n");
   write_report(session, fit, directory);
 }
 
@@ -217,7 +217,7 @@ int fit_command(const Arguments& given) {
   write_results(session, *fit, directory, watch, summary);
   summary["directory"] = directory.path().string();
   if (arguments.json) {
-    fmt::print("{}\n", summary.dump());
+    fmt::print("{}\n", json_text(summary));
   } else {
     print_end(arguments, session, directory, summary, watch);
   }

@@ -8,13 +8,25 @@
 namespace snug::cli {
 namespace {
 
-SpillOptions spill_of(const std::string& setting) {
+RunFile run_with(const std::string& setting) {
   const testing::TempDir folder;
   const std::string text = "model: [{dense: 1}]\nfit: {loss: mse" + setting + "}\n";
   real_files()
       .open(folder / "run.yaml", OpenMode::write)
       ->write_at(std::as_bytes(std::span(text)), 0);
-  return fit_options(read_run_file(folder / "run.yaml", {})).spill;
+  return read_run_file(folder / "run.yaml", {});
+}
+
+SpillOptions spill_of(const std::string& setting) { return fit_options(run_with(setting)).spill; }
+
+// What the resolved file says of a shuffle that was said so.
+TEST(FitSection, AShuffleStaysAsItWasSaid) {
+  for (const std::string word : {"", "true", "false", "blocks"}) {
+    const RunFile run = run_with(word.empty() ? "" : ", shuffle: " + word);
+    const std::string resolved = resolved_text(run, fit_options(run), 1 << 20);
+    const std::string wanted = "shuffle: " + (word.empty() ? "true" : word);
+    EXPECT_NE(resolved.find(wanted), std::string::npos) << resolved;
+  }
 }
 
 TEST(FitSection, SpillIsAWordAFolderOrBoth) {

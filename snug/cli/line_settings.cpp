@@ -1,10 +1,10 @@
 #include "snug/cli/line_settings.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "snug/base/error.h"
+#include "snug/cli/json_text.h"
 
 namespace snug::cli {
 namespace {
@@ -57,8 +57,7 @@ void remember_settings(const Path& directory, const std::vector<Override>& setti
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Override& setting : settings)
     list.push_back({{"path", setting.path}, {"value", setting.value}, {"typed", setting.place}});
-  const std::string text =
-      list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(list, 2) + "\n";
   write_atomically(real_files(), directory / kFile,
                    [&](File& file) { file.append(std::as_bytes(std::span(text))); });
 }

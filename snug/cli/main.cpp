@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <nlohmann/json.hpp>
+#include <filesystem>
 
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/base/memory.h"
 #include "snug/cli/arguments.h"
+#include "snug/cli/json_text.h"
 
 namespace snug::cli {
 namespace {
@@ -40,7 +41,7 @@ int report(const Arguments& arguments, int exit, std::string message) {
   if (arguments.json) {
     const nlohmann::ordered_json json = {
         {"command", arguments.command}, {"exit", exit}, {"error", message}};
-    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json));
   }
   return exit;
 }
@@ -82,6 +83,9 @@ int run(std::span<const std::string> words) {
         fmt::format("this is a fault of Snug, not yours; please report it: {}", error.what()));
   } catch (const Error& error) {
     return report(arguments, error.exit_code(), error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    const FileError found("{}: {}; check the path", error.path1().string(), error.code().message());
+    return report(arguments, found.exit_code(), found.what());
   } catch (const std::exception& error) {
     return report(
         arguments, kOurFault,

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "snug/base/bytes.h"
 #include "snug/base/memory.h"
 #include "snug/cli/command.h"
+#include "snug/cli/json_text.h"
 #include "snug/cli/line_settings.h"
 #include "snug/cli/run_callbacks.h"
 #include "snug/cli/session.h"
@@ -89,7 +89,7 @@ int print_one(Session& session, const Arguments& arguments) {
     Json json = {{"command", arguments.command}, {"exit", 0}};
     json.update(json_of(plan));
     if (!curve.empty()) json["curve"] = json_of(curve, beside_step(plan));
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   } else {
     fmt::print("{}", plan.text());
     if (!curve.empty()) fmt::print("\n{}", curve_text(curve, beside_step(plan)));
@@ -172,7 +172,7 @@ int print_list(Session& session, const Arguments& arguments) {
                        {"budget_bytes", trials.budget_bytes()},
                        {"plans", lines},
                        {"largest_batch_size", largest}};
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   } else if (largest == rows) {
     fmt::print("The largest batch that fits: {}, all rows of the data\n", largest);
   } else if (largest > 0) {

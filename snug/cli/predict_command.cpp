@@ -1,7 +1,7 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "snug/cli/command.h"
+#include "snug/cli/json_text.h"
 #include "snug/cli/prediction_sink.h"
 #include "snug/cli/trained_session.h"
 #include "snug/train/lint.h"
@@ -43,7 +43,7 @@ int predict_command(const Arguments& arguments) {
                                    {"rows", rows},
                                    {"files", files}};
     if (classes) json["classes"] = classes.names();
-    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json));
     return 0;
   }
   fmt::print("{} {} by {} to {}\n", rows, session.rows_name, session.model_file,

@@ -142,7 +142,7 @@ std::string resolved_text(const RunFile& run, const FitOptions& options, int64_t
   };
   if (options.batch_size) set("batch_size", std::to_string(*options.batch_size));
   set("epochs", std::to_string(options.epochs));
-  set("shuffle", options.shuffle ? "true" : "false");
+  if (fit.find("shuffle") == nullptr) set("shuffle", options.shuffle ? "true" : "false");
   set("seed", std::to_string(options.seed));
   set("memory", std::to_string(budget_bytes));
   return yaml_text(tree);

@@ -1,7 +1,7 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "snug/cli/command.h"
+#include "snug/cli/json_text.h"
 #include "snug/cli/run_file.h"
 
 namespace snug::cli {
@@ -42,7 +42,7 @@ Model model_of(const Arguments& arguments) {
 int summary_command(const Arguments& arguments) {
   const Model model = model_of(arguments);
   if (arguments.json) {
-    fmt::print("{}\n", json_of(model).dump());
+    fmt::print("{}\n", json_text(json_of(model)));
   } else {
     fmt::print("{}", model.summary());
   }

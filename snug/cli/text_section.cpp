@@ -2,9 +2,9 @@
 // and {text: lines.txt, labels: labels.txt, sequence_length: 20}, a text a line.
 
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "snug/base/log.h"
+#include "snug/cli/json_text.h"
 #include "snug/cli/run_file.h"
 #include "snug/data/text.h"
 
@@ -86,14 +86,13 @@ data::TextOptions read_options(const RunFile& run, const YamlValue& files, bool 
 }
 
 std::string kept_of(const data::TextOptions& options, const data::TextData& text) {
-  return nlohmann::json({{"vocabulary", text.vocabulary},
-                         {"class_names", text.class_names},
-                         {"sequence_length", options.sequence_length},
-                         {"max_tokens", options.max_tokens},
-                         {"hash", options.hash_buckets},
-                         {"lower", options.words.lower},
-                         {"strip_punctuation", options.words.strip_punctuation}})
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(nlohmann::json({{"vocabulary", text.vocabulary},
+                                   {"class_names", text.class_names},
+                                   {"sequence_length", options.sequence_length},
+                                   {"max_tokens", options.max_tokens},
+                                   {"hash", options.hash_buckets},
+                                   {"lower", options.words.lower},
+                                   {"strip_punctuation", options.words.strip_punctuation}}));
 }
 
 nlohmann::json parsed(const std::string& fitted) {

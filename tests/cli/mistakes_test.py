@@ -175,6 +175,18 @@ class DataMistakes(ArraysCase):
         self.edit("train:", "trian:")
         self.refuses(2, "run.yaml:1: ", "did you mean train?")
 
+    def test_paths_that_lead_nowhere_are_no_fault_of_ours(self):
+        (self.folder / "loop").symlink_to("loop")
+        self.refuses(6, "loop", words=("check", "loop"))
+        self.refuses(6, "loop", words=("evaluate", "run.yaml", "--runs", "loop"))
+
+    def test_names_that_are_no_utf_8(self):
+        name = "caf\udce9"
+        self.assertEqual(self.fits("--runs", name)["directory"], "caf\ufffd/run/1")
+        model = f"{name}/run/1/last.keras"
+        self.assertEqual(self.json("evaluate", "run.yaml", "--runs", name)["exit"], 0)
+        self.assertEqual(self.json("convert", model, name + ".h5")["output"], "caf\ufffd.h5")
+
 
 if __name__ == "__main__":
     snug_case.main()
