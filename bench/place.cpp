@@ -1,17 +1,22 @@
-// place FILE.csv [--capacity N]: offsets for the buffers of a file (id,lower,upper,size; live in
-// [lower, upper)). Without a capacity it is the number in the file's name (A.1048576.csv), or else
-// the load: the most bytes that live at one moment.
+// place FILE.csv [--capacity N] [--output FILE]: offsets for the buffers of a file, found by the
+// names of its columns: id, size, and lower,upper (live in [lower, upper)) or start,end (live to
+// the end of `end`). Without a capacity it is the number in the file's name (A.1048576.csv), or
+// else the load: the most bytes that live at one moment. The output has the same rows and offsets.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "bench/arguments.h"
 #include "snug/base/error.h"
 #include "snug/plan/placement.h"
 
@@ -20,36 +25,88 @@ namespace {
 
 constexpr int64_t kMaxWork = 20'000'000'000;
 
-// Only the order of the moments matters: they become 0, 1, 2 ..., and the upper end is included.
-std::vector<Item> number_moments(std::vector<Item> items) {
-  std::vector<int> moments;
-  for (const Item& item : items) moments.insert(moments.end(), {item.first, item.last});
-  std::sort(moments.begin(), moments.end());
-  moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
-  const auto number = [&](int moment) {
-    return static_cast<int>(std::lower_bound(moments.begin(), moments.end(), moment) -
-                            moments.begin());
-  };
-  for (Item& item : items) item = {number(item.first), number(item.last) - 1, item.bytes};
-  return items;
+struct Buffer {
+  std::string id;
+  int64_t lower = 0, upper = 0, size = 0;
+};
+
+std::vector<std::string> cells_of(std::string line) {
+  std::erase(line, '\r');
+  std::vector<std::string> cells;
+  std::istringstream in(line);
+  for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
+  return cells;
 }
 
-std::vector<Item> read_items(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw FileError("{}: cannot be read; give a CSV file of buffers", path);
-  std::vector<Item> items;
-  std::string line;
-  std::getline(file, line);
-  for (int row = 2; std::getline(file, line); ++row) {
-    long long id = 0, lower = 0, upper = 0, size = 0;
-    if (std::sscanf(line.c_str(), "%lld,%lld,%lld,%lld", &id, &lower, &upper, &size) != 4 ||
-        upper <= lower) {
-      throw DataError("{}:{}: expected id,lower,upper,size with lower < upper, got '{}'", path, row,
-                      line);
+// A file of buffers, whatever the order of its columns.
+class BufferFile {
+ public:
+  explicit BufferFile(const std::string& path) : path_(path), file_(path) {
+    if (!file_) throw FileError("{}: cannot be read; give a CSV file of buffers", path);
+    std::getline(file_, line_);
+    const std::vector<std::string> names = cells_of(line_);
+    for (size_t i = 0; i < names.size(); ++i) columns_[names[i]] = i;
+    inclusive_ = columns_.contains("start");
+    for (const char* name : {first(), last(), "size"}) {
+      if (!columns_.contains(name))
+        throw DataError(
+            "{}: its first line names no {}, and it must name its columns: id,lower,upper,size",
+            path, name);
     }
-    items.push_back({static_cast<int>(lower), static_cast<int>(upper), size});
   }
-  return number_moments(std::move(items));
+
+  std::vector<Buffer> read() {
+    std::vector<Buffer> buffers;
+    while (std::getline(file_, line_)) {
+      ++row_;
+      cells_ = cells_of(line_);
+      if (cells_.empty()) continue;
+      Buffer buffer{.lower = number(first()),
+                    .upper = number(last()) + (inclusive_ ? 1 : 0),
+                    .size = number("size")};
+      buffer.id = columns_.contains("id") ? cells_.at(columns_["id"]) : std::to_string(row_ - 2);
+      if (buffer.upper <= buffer.lower || buffer.size < 0)
+        throw DataError("{}:{}: lives in no time or has no size: '{}'", path_, row_, line_);
+      buffers.push_back(std::move(buffer));
+    }
+    return buffers;
+  }
+
+ private:
+  const char* first() const { return inclusive_ ? "start" : "lower"; }
+  const char* last() const { return inclusive_ ? "end" : "upper"; }
+
+  int64_t number(const std::string& name) {
+    const size_t column = columns_[name];
+    const std::string cell = column < cells_.size() ? cells_[column] : "";
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+    if (error != std::errc() || end != cell.data() + cell.size())
+      throw DataError("{}:{}: {} is no whole number in '{}'", path_, row_, name, line_);
+    return number;
+  }
+
+  std::string path_, line_;
+  std::ifstream file_;
+  std::map<std::string, size_t> columns_;
+  std::vector<std::string> cells_;
+  bool inclusive_ = false;
+  int row_ = 1;
+};
+
+// Only the order of the moments matters: they become 0, 1, 2 ..., and the upper end is included.
+std::vector<Item> items_of(const std::vector<Buffer>& buffers) {
+  std::vector<int64_t> moments;
+  for (const Buffer& buffer : buffers) moments.insert(moments.end(), {buffer.lower, buffer.upper});
+  std::ranges::sort(moments);
+  moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
+  const auto number = [&](int64_t moment) {
+    return static_cast<int>(std::ranges::lower_bound(moments, moment) - moments.begin());
+  };
+  std::vector<Item> items;
+  for (const Buffer& buffer : buffers)
+    items.push_back({number(buffer.lower), number(buffer.upper) - 1, buffer.size});
+  return items;
 }
 
 int64_t capacity_in_name(const std::string& path) {
@@ -72,8 +129,20 @@ bool is_valid(const std::vector<Item>& items, const Placement& placement, int64_
   return true;
 }
 
-int run(const std::string& path, int64_t capacity) {
-  const std::vector<Item> items = read_items(path);
+void write(const std::string& path, const std::vector<Buffer>& buffers,
+           const Placement& placement) {
+  std::ofstream file(path);
+  file << "id,lower,upper,size,offset\n";
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& b = buffers[i];
+    file << fmt::format("{},{},{},{},{}\n", b.id, b.lower, b.upper, b.size, placement.offsets[i]);
+  }
+  if (!file.flush()) throw FileError("{}: cannot be written", path);
+}
+
+int run(const std::string& path, int64_t capacity, const std::string& output) {
+  const std::vector<Buffer> buffers = BufferFile(path).read();
+  const std::vector<Item> items = items_of(buffers);
   const int64_t load = max_live(items);
   if (capacity == 0) capacity = capacity_in_name(path);
   if (capacity == 0) capacity = load;
@@ -86,6 +155,7 @@ int run(const std::string& path, int64_t capacity) {
   if (exact.outcome != Outcome::found) return 3;
   const bool valid = is_valid(items, exact.placement, capacity);
   fmt::print("height: {}\nvalidated: {}\n", exact.placement.height, valid ? "yes" : "no");
+  if (!output.empty()) write(output, buffers, exact.placement);
   return valid ? 0 : 1;
 }
 
@@ -93,13 +163,20 @@ int run(const std::string& path, int64_t capacity) {
 }  // namespace snug
 
 int main(int argc, char** argv) {
-  const bool has_capacity = argc == 4 && std::string(argv[2]) == "--capacity";
-  if (argc != 2 && !has_capacity) {
-    std::cerr << "usage: place FILE.csv [--capacity N]\n";
-    return 2;
+  constexpr const char* kUsage = "usage: place FILE.csv [--capacity N] [--output FILE]\n";
+  if (argc == 2 && std::string(argv[1]) == "--help") {
+    std::cout << kUsage;
+    return 0;
   }
   try {
-    return snug::run(argv[1], has_capacity ? std::atoll(argv[3]) : 0);
+    int64_t capacity = 0;
+    std::string output;
+    const std::vector<std::string> names = snug::bench::Arguments()
+                                               .value("--capacity", capacity)
+                                               .value("--output", output)
+                                               .parse(argc, argv);
+    if (names.size() != 1) throw snug::Error("which file? {}", kUsage);
+    return snug::run(names[0], capacity, output);
   } catch (const snug::Error& error) {
     std::cerr << "place: " << error.what() << "\n";
     return error.exit_code();
