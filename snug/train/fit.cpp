@@ -55,7 +55,7 @@ History FitRun::run(bool ends) {
     }
     try {
       run_epoch(epoch, logs, progress);
-      if (!was_interrupted_ && validates_after(epoch)) validate_epoch(logs);
+      if (!was_interrupted_ && validates_after(epoch)) validate_epoch(epoch, logs);
     } catch (const NumericsError&) {
       save_stopped();
       throw;
@@ -148,7 +148,8 @@ void FitRun::end_steps(int epoch, int64_t done) {
                 done, most, epoch + 1);
     if (data_->access() != Access::random) model_.stop_training = true;
   }
-  if (done == 0 && !ran_out) throw DataError("fit: the source gave no rows in epoch {}", epoch + 1);
+  if (done == 0 && !ran_out)
+    throw no_rows(fmt::format("fit: the source gave no rows in epoch {}", epoch + 1), *data_);
   trained_ = true;
 }
 
@@ -158,18 +159,23 @@ bool FitRun::validates_after(int epoch) const {
   return std::ranges::count(options_.validation_freq, epoch + 1) > 0;
 }
 
-void FitRun::validate_epoch(Logs& logs) {
+void FitRun::validate_epoch(int epoch, Logs& logs) {
   Compiled::Phase& phase = model_.compiled().phase(false, {});
   phase.reset();
   for (const CallbackPtr& callback : callbacks_) callback->on_test_begin();
   validation_->begin_pass(0);
   const int64_t most = options_.validation_steps.value_or(INT64_MAX);
-  for (int64_t done = 0; done < most; ++done) {
+  int64_t done = 0;
+  for (; done < most; ++done) {
     const std::optional<Stager::Batch> batch = validation_->next(*plan_.validation);
     if (!batch) break;
     for (const CallbackPtr& callback : callbacks_) callback->on_test_batch_begin(done);
     batch->program->run(batch->info);
     for (const CallbackPtr& callback : callbacks_) callback->on_test_batch_end(done, {});
+  }
+  if (done == 0) {
+    throw no_rows(fmt::format("fit: validation_data gave no rows in epoch {}", epoch + 1),
+                  validation_->source());
   }
   const Logs values = phase.logs();
   for (const CallbackPtr& callback : callbacks_) callback->on_test_end(values);

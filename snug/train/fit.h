@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "snug/base/error.h"
 #include "snug/exec/spill_file.h"
 #include "snug/tensor/arena.h"
 #include "snug/train/best_epoch.h"
@@ -58,7 +59,7 @@ class FitRun {
   void after_step(int64_t done);
   void after_epoch(int epoch, const Logs& logs);
   void save_stopped();
-  void validate_epoch(Logs& logs);
+  void validate_epoch(int epoch, Logs& logs);
   void finish();
   bool validates_after(int epoch) const;
   std::optional<int64_t> steps_of_epoch() const;
@@ -103,6 +104,9 @@ TargetTypes target_types(const Source& data, const Network& network, bool weight
 // Builds a network that has no shapes yet from the data's, and checks that the data's inputs fit
 // it. Throws Error that names the field and both shapes.
 void fit_network_to(Network& network, const Source& data);
+
+// For a pass without a row; `what` gave none.
+DataError no_rows(const std::string& what, const Source& source);
 
 // The learning rates of the step's next updates, into their slots.
 void feed_learning_rates(const StepGraph& step, Program& program, double factor = 1);

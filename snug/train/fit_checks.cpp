@@ -52,6 +52,13 @@ void fit_network_to(Network& network, const Source& data) {
   }
 }
 
+DataError no_rows(const std::string& what, const Source& source) {
+  return DataError("{}; {}", what,
+                   source.access() == Access::once
+                       ? "rows that are gone over more than once need a generator with `.restart`"
+                       : "see where its rows come from");
+}
+
 TargetTypes target_types(const Source& data, const Network& network, bool weighted) {
   const std::vector<const Field*> targets = fields_of(data, FieldRole::target);
   const size_t outputs = network.output_calls().size();

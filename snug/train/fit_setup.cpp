@@ -19,9 +19,13 @@ bool has_weights(const Source& data) {
 }
 
 void check_options(const Source& data, const FitOptions& options) {
-  if (options.batch_size && *options.batch_size < 1) {
-    throw Error("fit: batch_size is {}; it must be 1 or more", *options.batch_size);
-  }
+  const auto expect_some = [](const char* name, const std::optional<int64_t>& value) {
+    if (value && *value < 1) throw Error("fit: {} is {}; it must be 1 or more", name, *value);
+  };
+  expect_some("batch_size", options.batch_size);
+  expect_some("validation_batch_size", options.validation_batch_size);
+  expect_some("steps_per_epoch", options.steps_per_epoch);
+  expect_some("validation_steps", options.validation_steps);
   if (options.validation_split < 0 || options.validation_split >= 1) {
     throw Error("fit: validation_split is {}; it must be from 0 up to, but not, 1",
                 options.validation_split);
@@ -30,11 +34,11 @@ void check_options(const Source& data, const FitOptions& options) {
     throw Error("fit: epochs is {} and initial_epoch {}; neither may be negative", options.epochs,
                 options.initial_epoch);
   }
-  if (options.steps_per_epoch && *options.steps_per_epoch < 1) {
-    throw Error("fit: steps_per_epoch is {}; it must be 1 or more", *options.steps_per_epoch);
-  }
   if (options.validation_freq.empty() || std::ranges::min(options.validation_freq) < 1) {
     throw Error("fit: validation_freq must be 1 or more");
+  }
+  if (options.validation_data && options.validation_data->rows() == 0) {
+    throw DataError("fit: validation_data has no rows; give some, or none of it");
   }
   options.guard.check();
   if (has_weights(data) && !options.class_weight.empty()) {

@@ -22,14 +22,23 @@ StepGraph forward_step(Model& model, const Source& data, ForwardPass::What what)
 ForwardPass::ForwardPass(Model& model, const SourcePtr& data, const EvaluateOptions& options,
                          What what)
     : options_(options), what_(what) {
+  check_options(*data);
   fit_network_to(model.network(), *data);
   model.network().set_paths();
-  const int64_t asked = options.batch_size.value_or(32);
+  if (data->rows() != 0) bind(model, data);
+  for (const CallbackPtr& callback : options_.callbacks) {
+    callback->set_model(model);
+    callback->set_params({.steps = stager_ ? stager_->batches() : 0, .verbose = options_.verbose});
+  }
+}
+
+void ForwardPass::bind(Model& model, const SourcePtr& data) {
+  const int64_t asked = options_.batch_size.value_or(32);
   stager_.emplace(data, StagerOptions{.batch_size = std::min(asked, data->rows().value_or(asked))});
   const Variables weights = model.weights();
   const size_t held = state_bytes(weights) - allocation_bytes(weights) + data->buffer_bytes();
   const Budget budget =
-      make_budget(options.memory, options.whole_process, static_cast<int64_t>(held));
+      make_budget(options_.memory, options_.whole_process, static_cast<int64_t>(held));
   const int64_t bytes = budget.for_run() - static_cast<int64_t>(data->buffer_bytes());
   std::optional<ReadAheadOptions> ahead;
   if (stager_->can_read_ahead() && stager_->batches() > 1) ahead = plan_ahead(model, *data, bytes);
@@ -42,10 +51,17 @@ ForwardPass::ForwardPass(Model& model, const SourcePtr& data, const EvaluateOpti
   arena_.touch();
   runner_->bind(arena_.data());
   if (ahead) stager_->read_ahead(*ahead);
-  for (const CallbackPtr& callback : options_.callbacks) {
-    callback->set_model(model);
-    callback->set_params({.steps = stager_->batches(), .verbose = options_.verbose});
-  }
+}
+
+void ForwardPass::check_options(const Source& data) const {
+  const auto expect_some = [&](const char* option, const std::optional<int64_t>& value) {
+    if (value && *value < 1)
+      throw Error("{}: {} is {}; it must be 1 or more", name(), option, *value);
+  };
+  expect_some("batch_size", options_.batch_size);
+  expect_some("steps", options_.steps);
+  if (what_ == What::evaluate && data.rows() == 0)
+    throw DataError("evaluate: the data has no rows to measure; give some");
 }
 
 int ForwardPass::threads() const {
@@ -81,8 +97,10 @@ std::optional<ReadAheadOptions> ForwardPass::plan_ahead(Model& model, Source& da
 void ForwardPass::run(const Visit& visit) {
   for (const CallbackPtr& callback : options_.callbacks)
     what_ == What::evaluate ? callback->on_test_begin() : callback->on_predict_begin();
+  if (!stager_) return;
   stager_->begin_pass(0);
-  for (int64_t done = 0; done < options_.steps.value_or(INT64_MAX); ++done) {
+  int64_t done = 0;
+  for (; done < options_.steps.value_or(INT64_MAX); ++done) {
     const std::optional<Stager::Batch> batch = stager_->next(*runner_);
     if (!batch) break;
     begin_batch(done);
@@ -90,6 +108,8 @@ void ForwardPass::run(const Visit& visit) {
     visit(runner_->step(), *batch);
     end_batch(done);
   }
+  if (done == 0 && what_ == What::evaluate)
+    throw no_rows("evaluate: the source gave no rows to measure", stager_->source());
 }
 
 void ForwardPass::begin_batch(int64_t batch) const {

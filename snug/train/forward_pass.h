@@ -15,15 +15,19 @@ class ForwardPass {
  public:
   enum class What { evaluate, predict };
 
-  // Plans and binds. Throws BudgetError before anything is allocated when it does not fit.
+  // Plans and binds. Throws Error for options that make no sense, DataError where there is nothing
+  // to measure, BudgetError before anything is allocated when it does not fit.
   ForwardPass(Model& model, const SourcePtr& data, const EvaluateOptions& options, What what);
 
   // Calls `visit` after each batch, and the callbacks' hooks but the last, which the caller calls
-  // with its logs.
+  // with its logs. Throws DataError where a source of unknown length gives nothing to measure.
   using Visit = std::function<void(const StepGraph& step, const Stager::Batch& batch)>;
   void run(const Visit& visit);
 
  private:
+  std::string name() const { return what_ == What::evaluate ? "evaluate" : "predict"; }
+  void check_options(const Source& data) const;
+  void bind(Model& model, const SourcePtr& data);
   int threads() const;
   // Within so many bytes; and with rows that are read ahead, where they fit in beside it.
   void plan(Model& model, const Source& data, int64_t bytes);
@@ -33,7 +37,7 @@ class ForwardPass {
 
   EvaluateOptions options_;
   What what_;
-  std::optional<Stager> stager_;
+  std::optional<Stager> stager_;  // None where there are no rows.
   std::unique_ptr<Runner> runner_;
   Arena arena_;
 };

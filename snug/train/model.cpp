@@ -119,11 +119,12 @@ std::vector<std::vector<float>> Model::predict(const SourcePtr& data,
   predict(
       data,
       [&](int output, int64_t, const Tensor& rows) {
-        if (static_cast<int>(outputs.size()) <= output) outputs.resize(output + 1);
+        outputs.resize(network_->output_calls().size());
         const std::span<float> values = rows.as<float>();
         outputs[output].insert(outputs[output].end(), values.begin(), values.end());
       },
       options);
+  outputs.resize(network_->output_calls().size());
   return outputs;
 }
 
