@@ -53,8 +53,7 @@ int64_t FitGuard::held_bytes(const StepGraph& step, const GuardOptions& options)
 }
 
 FitGuard::FitGuard(const Compiled& compiled, Runner& runner, const GuardOptions& options)
-    : compiled_(compiled),
-      runner_(runner),
+    : runner_(runner),
       options_(options),
       guard_(runner, options),
       trivial_(compiled, runner.step()),
@@ -120,8 +119,9 @@ FitGuard::Outcome FitGuard::run(const Stager::Batch& batch, Stager& stager, int 
 
 void FitGuard::watch(const Stager::Batch& batch) {
   const double loss = batch.program->tensor(runner_.step().loss).as<float>()[0];
-  // An untrained model may be worse than a constant: it is not blamed for its first loss.
-  if (compiled_.iterations() == 1) first_loss_ = loss;
+  // A model may be worse than a constant where the run finds it: it is not blamed for its first
+  // loss.
+  if (first_loss_ == kNoLoss) first_loss_ = loss;
   divergence_.set_reference(std::max(trivial_.loss(), first_loss_));
   divergence_.step(loss, guard_.gradient_norm(), guard_.square_norms());
 }

@@ -1,6 +1,7 @@
 // The guard of a fit: runs each step, and does what the policy says about the bad ones.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -49,12 +50,13 @@ class FitGuard {
   Outcome roll_back(const std::string& report, Stager& stager, int64_t step);
   void watch(const Stager::Batch& batch);
 
-  const Compiled& compiled_;
+  static constexpr double kNoLoss = -std::numeric_limits<double>::infinity();
+
   Runner& runner_;
   GuardOptions options_;
   StepGuard guard_;
   TrivialLoss trivial_;
-  double first_loss_ = 0;  // Of the untrained model.
+  double first_loss_ = kNoLoss;  // Of the run's first step; a resumed run keeps it.
   Divergence divergence_;
   DeadUnits dead_units_;
   int64_t skips_ = 0, skips_in_a_row_ = 0, rollbacks_ = 0;
