@@ -91,8 +91,7 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   if (!resumed) phase.reset();
   // With steps_per_epoch the pass goes on where the epoch before left it.
   if (!resumed && (!in_pass_ || !options_.steps_per_epoch)) {
-    training_->begin_pass(options_.steps_per_epoch ? pass_ : static_cast<uint64_t>(epoch));
-    if (options_.steps_per_epoch) ++pass_;
+    training_->begin_pass(options_.steps_per_epoch ? pass_++ : pass_ + static_cast<uint64_t>(epoch));
     in_pass_ = true;
   }
   guard_->begin_epoch(resumed);

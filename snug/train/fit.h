@@ -26,6 +26,8 @@ class FitRun {
   // fit.
   History run(bool ends = true);
   const FitPlan& plan() const { return plan_; }
+  // The number of its first pass, which its random numbers are drawn by; before run().
+  void set_first_pass(int64_t pass) { pass_ = static_cast<uint64_t>(pass); }
   // Where a run that starts anew saves its checkpoints; before run().
   void set_checkpoint(const CheckpointOptions& options) { options_.checkpoint = options; }
   // Gives the step's memory back after run(), which cannot be called again; the plan stays.
@@ -78,7 +80,7 @@ class FitRun {
   std::optional<FitGuard> guard_;
   StepFacts last_step_;
   std::vector<CallbackPtr> callbacks_;
-  uint64_t pass_ = 0;
+  uint64_t pass_ = 0;  // The next with steps_per_epoch; without, that of epoch 0.
   bool in_pass_ = false;
 
   // Where the run stands, for checkpoints.

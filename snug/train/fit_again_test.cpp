@@ -49,5 +49,44 @@ TEST(FitAgain, StillSeesThatItDiverges) {
   expect_within(message, "in epoch 2 every step");
 }
 
+Sequential model_with_dropout() {
+  Sequential model({Input({3}), Dense(16, "relu"), Dropout(0.5), Dense(1)});
+  model.compile({.optimizer = Adam(), .loss = "mse"});
+  return model;
+}
+
+// With other masks each time, and those that the epochs of one fit have.
+TEST(FitAgain, BatchAfterBatchIsFitWithoutShuffle) {
+  const Rows rows(16, 3);
+  Sequential batches = model_with_dropout(), whole = model_with_dropout();
+  std::vector<double> losses;
+  for (int i = 0; i < 4; ++i)
+    losses.push_back(batches.train_on_batch(rows.regression(), {.seed = 3}).at("loss"));
+  const History history =
+      whole.fit(rows.regression(),
+                {.batch_size = 16, .epochs = 4, .shuffle = false, .verbose = 0, .seed = 3});
+  EXPECT_EQ(losses, history.history.at("loss"));
+  EXPECT_EQ(batches.get_weights(), whole.get_weights());
+}
+
+TEST(FitAgain, BatchesDrawNewMasks) {
+  const Rows rows(16, 3);
+  Sequential model = model_with_dropout();
+  model.compile({.optimizer = SGD({.learning_rate = 0}), .loss = "mse"});
+  const double first = model.train_on_batch(rows.regression()).at("loss");
+  EXPECT_NE(model.train_on_batch(rows.regression()).at("loss"), first);
+}
+
+// What callbacks and validation see of a batch is an epoch of its own, the first.
+TEST(FitAgain, EachBatchIsAnEpochForCallbacks) {
+  const Rows rows(16, 3);
+  Sequential model = model_with_dropout();
+  std::vector<int> epochs;
+  const auto watch =
+      LambdaCallback({.on_epoch_begin = [&](int epoch) { epochs.push_back(epoch); }});
+  for (int i = 0; i < 2; ++i) model.train_on_batch(rows.regression(), {.callbacks = {watch}});
+  EXPECT_EQ(epochs, (std::vector<int>{0, 0}));
+}
+
 }  // namespace
 }  // namespace snug::testing

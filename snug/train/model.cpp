@@ -135,7 +135,10 @@ Logs Model::train_on_batch(const SourcePtr& data, const FitOptions& options) {
   once.shuffle = false;
   once.verbose = 0;
   once.initial_epoch = 0;
-  const History history = FitRun(*this, data, once).run(/*ends=*/false);
+  FitRun run(*this, data, once);
+  // Each batch with masks, noise and pictures of its own.
+  run.set_first_pass(compiled().iterations());
+  const History history = run.run(/*ends=*/false);
   Logs logs;
   for (const auto& [name, values] : history.history) logs[name] = values.back();
   return logs;

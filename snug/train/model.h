@@ -47,6 +47,8 @@ struct FitOptions {
   // The same bits at every budget and on any number of threads: sums over rows are added up in a
   // fixed tree. Costs some speed (docs/reproducible.md).
   bool reproducible = false;
+  // With the number of the epoch, it decides every order, mask and noise: a second fit from epoch 0
+  // has those of the first again; count initial_epoch up, or give another seed.
   uint64_t seed = 0;
   SpillOptions spill;
   GuardOptions guard;
@@ -119,7 +121,8 @@ class Model {
   std::vector<std::vector<float>> predict(const Dataset& data, EvaluateOptions options = {});
   void predict(const SourcePtr& data, const PredictionSink& sink,
                const EvaluateOptions& options = {});
-  // One update on all rows of `data`; the logs of this batch alone.
+  // One update on all rows of `data`; the logs of this batch alone. Its random numbers (dropout,
+  // noise, augmentation) are those of the epoch that has the number of the updates so far.
   Logs train_on_batch(const SourcePtr& data, const FitOptions& options = {});
 
   // Inside a trace.
