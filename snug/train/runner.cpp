@@ -123,6 +123,7 @@ Program& Runner::program_for(int64_t rows) {
     const SpillLimits spill{.allowed = spill_ != nullptr, .most_bytes = file_bytes()};
     late_ = make_program(plan(rows, programs_.at(0)->plan().total_bytes(), spill));
     late_->bind(arena_, outside(), spill_);
+    ++bindings_;
   }
   return *late_;
 }
@@ -139,6 +140,7 @@ void Runner::compile() {
 }
 
 void Runner::bind(std::byte* arena, SpillQueue* spill) {
+  ++bindings_;
   arena_ = arena;
   spill_ = spill;
   const std::vector<void*> memory = outside();

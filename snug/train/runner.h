@@ -58,6 +58,9 @@ class Runner {
   // place of the one that was last made so.
   Program& program_for(int64_t rows);
   const std::vector<std::unique_ptr<Program>>& programs() const { return programs_; }
+  // Another number once programs were bound anew, or one was made in the place of another: what was
+  // looked up in a program before, by its address, is stale.
+  int64_t bindings() const { return bindings_; }
   // How the rows of each program are cut, in the order of programs(): with the threads, it decides
   // the bits of sums over rows.
   const std::vector<PartitionOptions>& cuts() const { return cuts_; }
@@ -86,6 +89,7 @@ class Runner {
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<PartitionOptions> cuts_;
   std::unique_ptr<Program> late_;
+  int64_t bindings_ = 0;
   std::byte* arena_ = nullptr;
   SpillQueue* spill_ = nullptr;
 };

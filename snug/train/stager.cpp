@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
@@ -21,7 +22,6 @@ bool feeds(const Program& program) {
 // Where a program's slots stand: looked up once.
 struct Stager::Slots {
   const Program* program = nullptr;
-  int64_t planned_rows = 0;
   std::vector<Tensor> fields;  // In the order of the source's fields.
   std::vector<Value> values;
   std::vector<std::optional<int64_t>> ids_below;  // Of each field: see id_range.h.
@@ -219,10 +219,6 @@ Program& Stager::move_to_short(Runner& runner, const Slots& slots, int64_t rows)
     copies.emplace_back(bytes, bytes + (bytes == nullptr ? 0 : part.bytes()));
   }
   Program& program = runner.program_for(rows);
-  // Another short program may have stood at this address.
-  std::erase_if(slots_, [&](const auto& known) {
-    return known->program == &program && known->planned_rows != rows;
-  });
   const Slots& own = slots_of(runner, program);
   for (size_t i = 0; i < copies.size(); ++i)
     std::ranges::copy(copies[i], static_cast<std::byte*>(own.fields[i].data));
@@ -230,13 +226,13 @@ Program& Stager::move_to_short(Runner& runner, const Slots& slots, int64_t rows)
 }
 
 const Stager::Slots& Stager::slots_of(Runner& runner, Program& program) {
+  if (std::exchange(bindings_, runner.bindings()) != runner.bindings()) slots_.clear();
   for (const auto& slots : slots_) {
     if (slots->program == &program) return *slots;
   }
   StepGraph& step = runner.step();
   auto slots = std::make_shared<Slots>();
   slots->program = &program;
-  slots->planned_rows = program.rows();
   size_t input = 0, target = 0;
   for (const Field& field : source_->fields()) {
     Value value;

@@ -111,6 +111,7 @@ class Stager {
   int64_t position_ = 0, batch_first_ = 0;
   std::vector<int64_t> numbers_;  // Of the batch's rows.
   std::vector<std::shared_ptr<Slots>> slots_;
+  int64_t bindings_ = 0;  // Of the runner, that the slots are of.
   mutable bool has_linted_ = false;
 };
 

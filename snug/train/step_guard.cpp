@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "snug/base/error.h"
 #include "snug/kernels/reduce.h"
@@ -48,6 +49,7 @@ StepGuard::StepGuard(Runner& runner, const GuardOptions& options)
 }
 
 StepGuard::Reading& StepGuard::reading_of(Program& program) {
+  if (std::exchange(bindings_, runner_.bindings()) != runner_.bindings()) readings_.clear();
   for (Reading& reading : readings_) {
     if (reading.program == &program) return reading;
   }

@@ -32,8 +32,6 @@ class StepGuard {
   void committed(Program& program);
   // The variables were changed by others, or may have been: the next check looks at them.
   void forget_variables() { knows_variables_ = false; }
-  // The programs were bound to other memory.
-  void forget_programs() { readings_.clear(); }
 
   // Of the step that was checked last.
   double gradient_norm() const { return gradient_norm_; }
@@ -70,6 +68,7 @@ class StepGuard {
   Runner& runner_;
   GuardOptions options_;
   std::vector<Reading> readings_;
+  int64_t bindings_ = 0;                     // Of the runner, that the readings are of.
   std::vector<ops::UpdateReaches> reaches_;  // Of each update: the largest weight and slot so far.
   bool knows_variables_ = false;
   double gradient_norm_ = 0;

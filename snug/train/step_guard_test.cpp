@@ -6,6 +6,7 @@
 
 #include "snug/base/error.h"
 #include "snug/data/dataset.h"
+#include "snug/data/generator.h"
 #include "snug/data/source_testing.h"
 #include "snug/ops/ops.h"
 #include "snug/train/callbacks.h"
@@ -82,6 +83,40 @@ TEST(StepGuard, LooksAtEveryProgram) {
   for (const Dataset* dataset : {&small, &large}) {
     EXPECT_THROW(step(*dataset->begin()), NumericsError);
   }
+}
+
+// A source of unknown length ends with another rest each time, whose program may stand where one of
+// another stood. Rows that are all alike have one gradient, however many they are.
+TEST(StepGuard, LooksAtEveryRestOfASource) {
+  const std::vector<int64_t> rests = {5, 3, 7, 2, 6, 4, 1, 7, 3, 5};
+  int64_t pass = -1, given = 0;
+  const SourcePtr source = data::generator(
+      [&](std::span<const Tensor> slots) -> int64_t {
+        if (given == rests.at(static_cast<size_t>(pass))) return 0;
+        ++given;
+        for (int64_t i = 0; i < 3; ++i) slots[0].as<float>()[i] = 0.5F;
+        slots[1].as<float>()[0] = 2;
+        return 1;
+      },
+      {.x = Shape{3}, .y = Shape{}, .restart = [&] {
+         ++pass;
+         given = 0;
+       }});
+  class Norms final : public Callback {
+   public:
+    std::vector<double> all;
+    void on_train_batch_end(int64_t, const Logs&) override {
+      all.push_back(params().last_step->gradient_norm.value());
+    }
+  };
+  const auto norms = std::make_shared<Norms>();
+  Sequential model = regression_model(3, SGD({.learning_rate = 0}));
+  model.fit(source, {.batch_size = 8,
+                     .epochs = static_cast<int>(rests.size()),
+                     .callbacks = {norms},
+                     .verbose = 0});
+  ASSERT_EQ(norms->all.size(), rests.size());
+  for (const double norm : norms->all) EXPECT_NEAR(norm, norms->all[0], 1e-4 * norms->all[0]);
 }
 
 // Another has written to a weight between two steps, and the gradients do not show it.

@@ -88,7 +88,6 @@ void Step::bind() {
   if (bound_to_ == arena_->data()) return;
   runner_->bind(arena_->data());
   bound_to_ = arena_->data();
-  if (guard_) guard_->forget_programs();
 }
 
 Tensor Step::slot(Value value) {
@@ -130,10 +129,7 @@ int64_t Step::take(const Batch& batch) {
 // What is not the caller's to fill: learning rates and the number of rows.
 void Step::begin_run(int64_t rows) {
   bind();
-  const Program* last = program_;
   program_ = &runner_->program_for(rows);
-  // Programs of other row counts come and go.
-  if (guard_ && program_ != last) guard_->forget_programs();
   feed_learning_rates(step(), *program_);
   Tracer& tracer = *step().tracer;
   if (tracer.reads_rows()) {
