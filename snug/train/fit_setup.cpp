@@ -44,6 +44,13 @@ void check_options(const Source& data, const FitOptions& options) {
   if (has_weights(data) && !options.class_weight.empty()) {
     throw Error("fit: class_weight and sample weights were both given; give one of them");
   }
+  const auto outputs = std::ranges::count(data.fields(), FieldRole::target, &Field::role);
+  if (outputs > 1 && !options.class_weight.empty()) {
+    throw Error(
+        "fit: class_weight is for a model with one output, but there are targets for {}; give "
+        "sample weights instead",
+        outputs);
+  }
   if (data.access() != Access::random && !options.class_weight.empty()) {
     throw Error(
         "fit: class_weight is not supported for generators; let the generator give weights");

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "snug/base/error.h"
+#include "snug/data/source_testing.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit_testing.h"
 
@@ -238,6 +239,21 @@ TEST(Fit, ClassWeightsAreSampleWeights) {
              {});
   EXPECT_EQ(by_class, by_row);
   EXPECT_NE(by_class, fitted(rows.classes(), {}));
+}
+
+// The classes of which of them?
+TEST(Fit, ClassWeightsAreRefusedWithSeveralOutputs) {
+  const Rows rows(20, 3);
+  const Symbol x = Input({3});
+  Model model(Symbols{x}, {Dense(2)(x), Dense(2)(x)});
+  model.compile({.loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  const SourcePtr source =
+      data::arrays({.x = {rows.inputs()}, .y = {Array(rows.label), Array(rows.label)}});
+  FitOptions options = quiet();
+  EXPECT_EQ(model.fit(source, options).epoch.size(), 1);
+  options.class_weight = {{1, 3.0}};
+  expect_within(message_of([&] { model.fit(source, options); }),
+                "class_weight is for a model with one output, but there are targets for 2");
 }
 
 TEST(Fit, SampleWeightsWeighTheLossAndWeightedMetricsOnly) {

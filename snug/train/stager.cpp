@@ -378,7 +378,7 @@ void Stager::lint_distribution(const Field& field, const Slots& slots, size_t in
 }
 
 // Keras's class_weight: the class of integer labels, or the largest entry of a one-hot row; 1 for
-// classes not named.
+// classes not named. There is one target: a fit refuses more.
 void Stager::weigh(const Slots& slots) const {
   if (slots.weights.data == nullptr || options_.class_weight.empty()) return;
   const std::span<float> weights = slots.weights.as<float>();
