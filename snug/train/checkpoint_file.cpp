@@ -147,10 +147,6 @@ void CheckpointFile::read_lists() {
   }
 }
 
-bool CheckpointFile::has(std::string_view name) const {
-  return std::ranges::any_of(sections_, [&](const Section& s) { return s.name == name; });
-}
-
 const CheckpointFile::Section& CheckpointFile::find(std::string_view name) const {
   for (const Section& section : sections_) {
     if (section.name == name) return section;
@@ -189,24 +185,26 @@ std::vector<std::byte> CheckpointFile::section(std::string_view name) const {
   return bytes;
 }
 
+const CheckpointFile::Variable& CheckpointFile::find(const CheckpointVariable& wanted) const {
+  const auto at = std::ranges::find(variables_, wanted.name, &Variable::name);
+  const std::string type = wanted.tensor.type.text();
+  if (at != variables_.end() && at->type == type && at->bytes == wanted.tensor.bytes()) return *at;
+  throw Error(
+      "{}: it is of another model: {} is {} there and {} here; resume with the model that wrote it",
+      where(), wanted.name, at == variables_.end() ? "missing" : at->type, type);
+}
+
+void CheckpointFile::expect(const std::vector<CheckpointVariable>& variables) const {
+  for (const CheckpointVariable& variable : variables) find(variable);
+}
+
 void CheckpointFile::read_values(const std::vector<CheckpointVariable>& into) const {
-  std::vector<const Variable*> found;
-  for (const CheckpointVariable& wanted : into) {
-    const auto at = std::ranges::find_if(
-        variables_, [&](const Variable& variable) { return variable.name == wanted.name; });
-    const std::string type = wanted.tensor.type.text();
-    if (at == variables_.end() || at->type != type || at->bytes != wanted.tensor.bytes()) {
-      throw Error(
-          "{}: it is of another model: {} is {} there and {} here; resume with the model "
-          "that wrote it",
-          where(), wanted.name, at == variables_.end() ? "missing" : at->type, type);
-    }
-    found.push_back(&*at);
-  }
+  expect(into);
   const uint64_t values = find(kValues).offset;
-  for (size_t i = 0; i < into.size(); ++i) {
-    file_->read_exactly_at({static_cast<std::byte*>(into[i].tensor.data), found[i]->bytes},
-                           static_cast<int64_t>(values + found[i]->offset));
+  for (const CheckpointVariable& wanted : into) {
+    const Variable& found = find(wanted);
+    file_->read_exactly_at({static_cast<std::byte*>(wanted.tensor.data), found.bytes},
+                           static_cast<int64_t>(values + found.offset));
   }
 }
 

@@ -51,18 +51,22 @@ class CheckpointFile {
   int64_t bytes() const { return bytes_; }
   const std::vector<Section>& sections() const { return sections_; }
   const std::vector<Variable>& variables() const { return variables_; }
-  bool has(std::string_view section) const;
+  // Throws CorruptFile where there is no such section.
+  void expect(std::string_view section) const { find(section); }
 
   // All checksums. Throws CorruptFile, which names the section.
   void verify() const;
   // The bytes of a section, its checksum compared. Throws CorruptFile where there is none.
   std::vector<std::byte> section(std::string_view name) const;
-  // Fills in all of these. Throws Error, which names the first that the file does not have just so,
-  // before anything is written. verify() first: a file that is damaged later is not noticed.
+  // Throws Error, which names the first of these that the file does not have just so.
+  void expect(const std::vector<CheckpointVariable>& variables) const;
+  // Fills in all of these; throws as expect() does, before anything is written. verify() first: a
+  // file that is damaged later is not noticed.
   void read_values(const std::vector<CheckpointVariable>& into) const;
 
  private:
   const Section& find(std::string_view name) const;
+  const Variable& find(const CheckpointVariable& wanted) const;
   void read_lists();
   void check(const Section& section) const;
   std::string where() const { return path().string(); }

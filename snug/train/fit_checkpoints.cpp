@@ -55,8 +55,16 @@ void FitCheckpoints::read_part(const StatePart& part) const {
 }
 
 void FitCheckpoints::load(const RunContents& contents) const {
+  // What may be refused comes first, what the run only compares before what it takes over; the
+  // model is touched last.
+  file_->expect(contents.variables);
+  for (const StatePart& part : contents.parts) file_->expect(part.name);
+  for (const bool is_fixed : {true, false}) {
+    for (const StatePart& part : contents.parts) {
+      if (part.is_fixed == is_fixed) read_part(part);
+    }
+  }
   file_->read_values(contents.variables);
-  for (const StatePart& part : contents.parts) read_part(part);
   log_message(LogLevel::info, "Going on from {}", file_->path().string());
 }
 

@@ -46,7 +46,8 @@ class FitCheckpoints {
   bool resumes() const { return file_.has_value(); }
   // One part alone, of the checkpoint that was chosen.
   void read_part(const StatePart& part) const;
-  // All of it. Throws Error where it is of another model.
+  // All of it. Throws Error where it is of another model or another run, whose weights and moments
+  // then stay as they are.
   void load(const RunContents& contents) const;
 
   // Before the first step, of which `steps` are done already. With `copying_threads` what is due is

@@ -111,8 +111,6 @@ RunContents FitRun::contents(History& history) {
   all.parts = {
       {"progress", [this](StateVisitor& v) { visit_progress(v); }},
       {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); }, true},
-      {"optimizer", [optimizer = compiled.optimizer(),
-                     rate = configured_rate_](StateVisitor& v) { visit_rate(optimizer, rate, v); }},
       {"guard", [this](StateVisitor& v) { guard_->state(v); }},
       {"history", [&history](StateVisitor& v) { visit_history(history, v); }},
       {"run", [this](StateVisitor& v) { visit_description(v); }, true}};
@@ -121,6 +119,9 @@ RunContents FitRun::contents(History& history) {
     all.parts.push_back({fmt::format("callback.{}", i),
                          [callback = callbacks_[i]](StateVisitor& v) { callback->state(v); }});
   }
+  // The last of them: it is the model's, which stays as it is where another part is refused.
+  all.parts.push_back({"optimizer", [optimizer = compiled.optimizer(), rate = configured_rate_](
+                                        StateVisitor& v) { visit_rate(optimizer, rate, v); }});
   for (const VariablePtr& weight : model_.weights())
     all.variables.push_back({"weights/" + weight->path(), weight->tensor()});
   add_variables(all.variables, "optimizer", compiled.slots());

@@ -1,0 +1,57 @@
+// Runs that were stopped, by whom ever, and go on or may not.
+#include <gtest/gtest.h>
+
+#include "snug/base/error.h"
+#include "snug/data/source_testing.h"
+#include "snug/testing/resumable_run.h"
+#include "snug/train/fit.h"
+
+namespace snug::testing {
+namespace {
+
+// The values of weights and moments, and the rate.
+std::vector<std::vector<float>> state_of(Model& model) {
+  std::vector<std::vector<float>> state = model.get_weights();
+  for (const VariablePtr& slot : model.compiled().slots()) {
+    if (slot->tensor().dtype() != DType::float32) continue;
+    const std::span<float> values = slot->tensor().as<float>();
+    state.emplace_back(values.begin(), values.end());
+  }
+  state.push_back({model.compiled().optimizer()->learning_rate_at(0)});
+  return state;
+}
+
+TEST(Stopped, ARefusedResumeLeavesTheModelAlone) {
+  const Rows rows(kRowCount, 3);
+  MemoryFiles files;
+  RunSetup first(files, rows);
+  first.options.epochs = 2;
+  // A rate that only a checkpoint knows.
+  first.options.callbacks.push_back(LearningRateScheduler([](int) { return 0.125; }));
+  first.run();
+  const auto expect_untouched = [&](const std::function<void(RunSetup&)>& change) {
+    MemoryFiles other_files;
+    RunSetup second(other_files, rows);
+    second.options.epochs = 1;
+    second.run();
+    const auto before = state_of(second.model);
+    second.options = RunSetup(files, rows).options;
+    second.options.callbacks.push_back(LearningRateScheduler([](int) { return 0.125; }));
+    second.options.resume = true;
+    change(second);
+    EXPECT_THROW(second.run(), Error);
+    EXPECT_EQ(state_of(second.model), before);
+  };
+  expect_untouched([](RunSetup& setup) { setup.options.seed = 6; });
+  expect_untouched([](RunSetup& setup) { setup.options.checkpoint.best = "val_loss"; });
+  expect_untouched([](RunSetup& setup) {
+    setup.options.callbacks.push_back(EarlyStopping({.patience = 9}));
+  });
+  // The names within a section are of another callback.
+  expect_untouched([](RunSetup& setup) {
+    setup.options.callbacks.back() = EarlyStopping({.patience = 9});
+  });
+}
+
+}  // namespace
+}  // namespace snug::testing
