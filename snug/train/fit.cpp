@@ -46,10 +46,11 @@ History FitRun::run(bool ends) {
   begin(history);
   guard_->forget_variables();
   Logs logs;
-  for (int epoch = epoch_; epoch < options_.epochs && !model_.stop_training; ++epoch) {
+  // One that has begun comes to its end, though it may have been stopped when it was interrupted.
+  for (int epoch = epoch_; epoch < options_.epochs && (in_epoch_ || !model_.stop_training);
+       ++epoch) {
     logs.clear();
     progress.begin_epoch(epoch);
-    // One that was interrupted has begun already.
     if (!in_epoch_) {
       for (const CallbackPtr& callback : callbacks_) callback->on_epoch_begin(epoch);
     }
@@ -110,7 +111,8 @@ void FitRun::run_steps(int epoch, Progress& progress) {
   takes_batches_ = true;
   const int64_t most = options_.steps_per_epoch.value_or(INT64_MAX);
   int64_t done = step_;
-  for (; done < most && !model_.stop_training; ++done) {
+  // An epoch has a step, or it would have no loss.
+  for (; done < most && (done == 0 || !model_.stop_training); ++done) {
     in_step_ = false;
     const std::optional<Stager::Batch> batch = training_->next(*plan_.training);
     if (!batch) break;

@@ -53,5 +53,31 @@ TEST(Stopped, ARefusedResumeLeavesTheModelAlone) {
   });
 }
 
+// A callback has ended the run in the middle of an epoch, and it was killed before the epoch's end:
+// that still comes.
+TEST(Stopped, ByACallbackTheEpochStillEnds) {
+  const Rows rows(kRowCount, 3);
+  const auto run = [&](FileSystem& files, int64_t interrupted_after) {
+    RunSetup setup(files, rows);
+    setup.options.callbacks.push_back(
+        LambdaCallback({.on_train_batch_end = [&](int64_t batch, const Logs&) {
+          if (batch == 2 && setup.model.compiled().iterations() > 5)
+            setup.model.stop_training = true;
+        }}));
+    setup.options.resume = true;
+    int64_t steps = 0;
+    setup.options.interrupted = [&] { return ++steps == interrupted_after; };
+    return result_of(setup, setup.run());
+  };
+  MemoryFiles whole_files, files;
+  const Result whole = run(whole_files, -1);
+  ASSERT_EQ(whole.epochs, (std::vector<int>{0, 1}));
+  run(files, 8);
+  Result rest = run(files, -1);
+  EXPECT_TRUE(rest.rows.empty());
+  rest.rows = whole.rows;
+  EXPECT_EQ(rest, whole);
+}
+
 }  // namespace
 }  // namespace snug::testing

@@ -291,6 +291,22 @@ TEST(Fit, StopTrainingEndsTheEpochAtOnce) {
   EXPECT_EQ(source->batches.size(), 3);
 }
 
+// As in Keras: the batch that is under way, the first, comes to its end.
+TEST(Fit, StopTrainingBeforeTheFirstBatchEndsAfterIt) {
+  const Rows rows(16, 3);
+  const auto source = recorded(rows.regression());
+  Sequential model = regression_model(3);
+  FitOptions options = quiet(5);
+  options.batch_size = 2;
+  options.callbacks = {LambdaCallback({.on_epoch_begin = [&](int epoch) {
+    if (epoch == 1) model.stop_training = true;
+  }})};
+  const History history = model.fit(source, options);
+  EXPECT_EQ(history.epoch, (std::vector<int>{0, 1}));
+  EXPECT_EQ(source->batches.size(), 9);
+  EXPECT_GT(history.history.at("loss")[1], 0);
+}
+
 TEST(Fit, CallsHooksInKerasOrder) {
   class Writer final : public Callback {
    public:
