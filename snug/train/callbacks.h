@@ -76,7 +76,8 @@ CallbackPtr BackupAndRestore(const Path& backup_dir, const BackupAndRestoreOptio
                              FileSystem& files = real_files());
 
 // Saves the model after every epoch, or after every `save_freq` batches. In `filepath`, {epoch:02d}
-// and names of the logs ({val_loss:.2f}) stand for their values; epochs count from 1.
+// and names of the logs ({val_loss:.2f}) stand for their values, with save_freq {batch} too; epochs
+// and batches count from 1. The best value goes on from fit to fit, as in Keras.
 struct ModelCheckpointOptions {
   std::string monitor = "val_loss";
   int64_t verbose = 0;

@@ -1,5 +1,7 @@
 #include <fmt/args.h>
 
+#include <ranges>
+
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/base/repeated_warning.h"
@@ -8,6 +10,19 @@
 
 namespace snug {
 namespace {
+
+// "at_{epoch:02d}_{loss}" has epoch and loss; braces that are doubled stand for themselves.
+std::vector<std::string> names_in_braces(std::string_view text) {
+  std::vector<std::string> names;
+  for (size_t at = 0; (at = text.find('{', at)) != std::string_view::npos; ++at) {
+    if (text.substr(at).starts_with("{{")) {
+      ++at;
+      continue;
+    }
+    names.emplace_back(text.substr(at + 1, text.find_first_of(":}", at) - at - 1));
+  }
+  return names;
+}
 
 class ModelCheckpointDefinition final : public CallbackDefinition {
  public:
@@ -35,30 +50,36 @@ class ModelCheckpointDefinition final : public CallbackDefinition {
 
   void on_train_begin() override {
     check_path();
+    try_path();
     if (options_.save_freq && *options_.save_freq < 1)
       throw Error("ModelCheckpoint: save_freq is {}; give 1 batch or more, or leave it out",
                   *options_.save_freq);
     if (!options_.save_best_only) return;
     monitor_ =
         Monitor(std::string(class_name()), options_.monitor, options_.mode, 0, model(), params());
-    best_ = options_.initial_value_threshold.value_or(monitor_.worst());
+    if (!best_) best_ = options_.initial_value_threshold.value_or(monitor_.worst());
   }
 
   void on_epoch_begin(int epoch) override { epoch_ = epoch; }
   void on_epoch_end(int epoch, Logs& logs) override {
-    if (!options_.save_freq) save_if_better(epoch, logs);
+    if (!options_.save_freq) save_if_better(epoch, {}, logs);
   }
-  void on_train_batch_end(int64_t, const Logs& logs) override {
-    if (options_.save_freq && ++batches_ % *options_.save_freq == 0) save_if_better(epoch_, logs);
+  void on_train_batch_end(int64_t batch, const Logs& logs) override {
+    if (options_.save_freq && ++batches_ % *options_.save_freq == 0)
+      save_if_better(epoch_, batch, logs);
   }
 
   void state(StateVisitor& visitor) override {
-    visitor.visit("best", best_);
+    double best = best_.value_or(0);
+    visitor.visit("best", best);
+    if (best_) best_ = best;
     visitor.visit("epoch", epoch_);
     visitor.visit("batches", batches_);
   }
 
  private:
+  using Batch = std::optional<int64_t>;  // Where it is saved within an epoch.
+
   void check_path() const {
     const std::string_view path = filepath_;
     const bool weights = path.ends_with(".weights.h5");
@@ -69,19 +90,42 @@ class ModelCheckpointDefinition final : public CallbackDefinition {
                                            : "a model goes to a file that ends in .keras or .h5");
   }
 
-  void save_if_better(int epoch, const Logs& logs) {
-    if (!options_.save_best_only) return static_cast<void>(save(epoch, logs, ""));
+  // Before the first step: an epoch would be lost otherwise.
+  void try_path() const {
+    Logs logs = logs_to_come();
+    for (const std::string& name : names_in_braces(filepath_)) {
+      if (logs.contains(name) || name == "epoch" || name == "batch") continue;
+      log_message(LogLevel::warning,
+                  "ModelCheckpoint: filepath is \"{}\", but nothing measures {}; unless a callback "
+                  "adds it to the logs, take one of {}",
+                  filepath_, name, fmt::join(logs | std::views::keys, ", "));
+      logs[name] = 0;
+    }
+    path_of(0, options_.save_freq ? Batch(0) : std::nullopt, logs);
+  }
+
+  Logs logs_to_come() const {
+    Logs logs{{"learning_rate", 0}};
+    for (const MetricPtr& metric : model().compiled().phase(true, {}).all()) {
+      logs[metric->name] = 0;
+      if (params().validates && !options_.save_freq) logs["val_" + metric->name] = 0;
+    }
+    return logs;
+  }
+
+  void save_if_better(int epoch, Batch batch, const Logs& logs) {
+    if (!options_.save_best_only) return static_cast<void>(save(epoch, batch, logs, ""));
     const std::optional<double> current = monitor_.value(logs);
-    if (!current || !monitor_.improves(*current, best_)) return;
+    if (!current || !monitor_.improves(*current, *best_)) return;
     const std::string news =
-        fmt::format("{} improved from {:.5f} to {:.5f}, ", options_.monitor, best_, *current);
+        fmt::format("{} improved from {:.5f} to {:.5f}, ", options_.monitor, *best_, *current);
     // One that could not be saved is not the best: the next that is better than the file is saved.
-    if (save(epoch, logs, news)) best_ = *current;
+    if (save(epoch, batch, logs, news)) best_ = *current;
   }
 
   // A disk that fails does not end the run, and the file that is there stays: false.
-  bool save(int epoch, const Logs& logs, const std::string& news) {
-    const std::string path = path_of(epoch, logs);
+  bool save(int epoch, Batch batch, const Logs& logs, const std::string& news) {
+    const std::string path = path_of(epoch, batch, logs);
     if (options_.verbose > 0)
       log_message(LogLevel::info, "Epoch {}: {}saving model to {}", epoch + 1, news, path);
     try {
@@ -98,16 +142,17 @@ class ModelCheckpointDefinition final : public CallbackDefinition {
     return true;
   }
 
-  std::string path_of(int epoch, const Logs& logs) const {
+  std::string path_of(int epoch, Batch batch, const Logs& logs) const {
     fmt::dynamic_format_arg_store<fmt::format_context> values;
     values.push_back(fmt::arg("epoch", epoch + 1));
+    if (batch) values.push_back(fmt::arg("batch", *batch + 1));
     for (const auto& [name, value] : logs) values.push_back(fmt::arg(name.c_str(), value));
     try {
       return fmt::vformat(filepath_, values);
     } catch (const fmt::format_error& error) {
       throw Error(
-          "ModelCheckpoint: filepath is \"{}\": {}; the names are epoch and those of the "
-          "logs",
+          "ModelCheckpoint: filepath is \"{}\": {}; the names are epoch, those of the logs and, "
+          "with save_freq, batch",
           filepath_, error.what());
     }
   }
@@ -116,7 +161,7 @@ class ModelCheckpointDefinition final : public CallbackDefinition {
   ModelCheckpointOptions options_;
   FileSystem& files_;
   Monitor monitor_;
-  double best_ = 0;
+  std::optional<double> best_;  // From the first fit on, and over all of them.
   int epoch_ = 0;
   int64_t batches_ = 0;
   RepeatedWarning trouble_;

@@ -99,32 +99,5 @@ TEST(ModelFiles, SayWhatCannotBeSaved) {
   EXPECT_THROW(load_model("absent.keras", {}, files), FileError);
 }
 
-TEST(ModelCheckpoint, SavesEverySoManyBatches) {
-  MemoryFiles files;
-  Sequential one = model(SGD());
-  one.fit(rows(), {.batch_size = 1,
-                   .epochs = 2,
-                   .callbacks = {ModelCheckpoint("at_{epoch}.keras", {.save_freq = 3}, files)},
-                   .verbose = 0});
-  // After the 3rd and the 6th of 8 batches.
-  EXPECT_EQ(files.list(""), (std::vector<std::string>{"at_1.keras", "at_2.keras"}));
-  EXPECT_EQ(load_model("at_1.keras", {}, files).compiled().iterations(), 3);
-  EXPECT_EQ(load_model("at_2.keras", {}, files).compiled().iterations(), 6);
-}
-
-TEST(ModelCheckpoint, SavesOnlyWhatIsBetterThanTheThreshold) {
-  MemoryFiles files;
-  Sequential one = model(SGD());
-  const auto checkpoint = [&](double threshold) {
-    return ModelCheckpoint(
-        "best.keras",
-        {.monitor = "loss", .save_best_only = true, .initial_value_threshold = threshold}, files);
-  };
-  one.fit(rows(), {.callbacks = {checkpoint(0)}, .verbose = 0});
-  EXPECT_FALSE(files.size("best.keras").has_value());
-  one.fit(rows(), {.callbacks = {checkpoint(1e9)}, .verbose = 0});
-  EXPECT_TRUE(files.size("best.keras").has_value());
-}
-
 }  // namespace
 }  // namespace snug::testing
