@@ -120,9 +120,14 @@ void FitRun::run_steps(int epoch, Progress& progress) {
     for (const CallbackPtr& callback : callbacks_) callback->on_train_batch_begin(done);
     const FitGuard::Outcome outcome = guard_->run(*batch, *training_, epoch, done);
     if (outcome == FitGuard::Outcome::rolled_back) {
-      done = guard_->rollback_step() - 1;
+      step_ = guard_->rollback_step();
+      done = step_ - 1;
       continue;
     }
+    // Whatever a callback throws now, this batch does not come again.
+    in_step_ = false;
+    step_ = done + 1;
+    ++steps_;
     last_step_ = {.gradient_norm = guard_->gradient_norm(),
                   .skipped_rows = outcome == FitGuard::Outcome::skipped ? batch->rows : 0};
     const bool shows = progress.is_due();
@@ -130,7 +135,7 @@ void FitRun::run_steps(int epoch, Progress& progress) {
     if (shows || batch_logs) now = phase.logs();
     for (const CallbackPtr& callback : callbacks_) callback->on_train_batch_end(done, now);
     if (shows) progress.update(done + 1, now);
-    after_step(done + 1);
+    after_step();
     if (was_interrupted_) return;
   }
   in_step_ = false;

@@ -58,7 +58,7 @@ class FitRun {
   void run_epoch(int epoch, Logs& logs, class Progress& progress);
   void run_steps(int epoch, class Progress& progress);
   void end_steps(int epoch, int64_t done);
-  void after_step(int64_t done);
+  void after_step();
   void after_epoch(int epoch, const Logs& logs);
   void save_stopped();
   void validate_epoch(int epoch, Logs& logs);

@@ -40,10 +40,10 @@ FitMachine FitRun::machine() const {
 }
 
 void FitRun::visit_progress(StateVisitor& visitor) {
-  // A batch that was stopped by the guard comes again.
+  // A batch that was not committed comes again.
   // A run that is resumed at its end takes none, and stays where it was.
   if (!visitor.reads() && takes_batches_)
-    place_ = stopped_ && !trained_ ? training_->batch_place() : training_->place();
+    place_ = in_step_ ? training_->batch_place() : training_->place();
   bool stops = model_.stop_training;
   visitor.visit("epoch", epoch_);
   visitor.visit("step", step_);
@@ -173,9 +173,7 @@ bool FitRun::is_interrupted() {
   return true;
 }
 
-void FitRun::after_step(int64_t done) {
-  step_ = done;
-  ++steps_;
+void FitRun::after_step() {
   if (is_interrupted() || !checkpoints_) return;
   checkpoints_->after_step(steps_);
 }

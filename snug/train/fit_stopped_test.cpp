@@ -79,5 +79,32 @@ TEST(Stopped, ByACallbackTheEpochStillEnds) {
   EXPECT_EQ(rest, whole);
 }
 
+// What a callback throws after a step does not undo the step.
+TEST(Stopped, ByWhatACallbackThrowsNoBatchComesTwice) {
+  const Rows rows(kRowCount, 3);
+  for (const bool steps_per_epoch : {false, true}) {
+    const auto run = [&](FileSystem& files, bool throws) {
+      RunSetup setup(files, rows);
+      if (steps_per_epoch) setup.options.steps_per_epoch = 3;
+      setup.options.callbacks.push_back(
+          LambdaCallback({.on_train_batch_end = [&](int64_t, const Logs&) {
+            if (throws && setup.model.compiled().iterations() == 7) throw DataError("enough");
+          }}));
+      setup.options.resume = true;
+      if (throws) {
+        expect_within(message_of<DataError>([&] { setup.run(); }), "enough");
+        return Result();
+      }
+      return result_of(setup, setup.run());
+    };
+    MemoryFiles whole_files, files;
+    const Result whole = run(whole_files, false);
+    run(files, true);
+    const Result rest = run(files, false);
+    EXPECT_EQ(rest.weights, whole.weights) << steps_per_epoch;
+    EXPECT_EQ(rest.history, whole.history) << steps_per_epoch;
+  }
+}
+
 }  // namespace
 }  // namespace snug::testing
