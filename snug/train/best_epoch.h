@@ -1,6 +1,8 @@
 // Which epoch was the best so far, by a value of the logs.
 #pragma once
 
+#include <utility>
+
 #include "snug/train/checkpoint_options.h"
 #include "snug/train/monitor.h"
 
@@ -17,14 +19,16 @@ class BestEpoch {
   bool take(const Logs& logs) {
     const std::optional<double> value = monitor_.value(logs);
     if (!value || !monitor_.improves(*value, best_)) return false;
-    best_ = *value;
+    before_ = std::exchange(best_, *value);
     return true;
   }
+  // The one that was taken last could not be saved: the one before it is the best still.
+  void give_back() { best_ = before_; }
   void state(StateVisitor& visitor) { visitor.visit("best", best_); }
 
  private:
   Monitor monitor_;
-  double best_;
+  double best_, before_ = best_;
 };
 
 }  // namespace snug

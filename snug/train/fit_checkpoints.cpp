@@ -1,6 +1,7 @@
 #include "snug/train/fit_checkpoints.h"
 
 #include <sstream>
+#include <utility>
 
 #include "snug/base/log.h"
 #include "snug/train/state_bytes.h"
@@ -137,11 +138,13 @@ void FitCheckpoints::save_in_place(const Request& request) {
 void FitCheckpoints::wait() {
   const Stopwatch waited(cost_.waited_seconds);
   writer_.wait();
+  if (std::exchange(lost_best_, false)) contents_.best_is_lost();
 }
 
 bool FitCheckpoints::prepare(const Request& request) {
   ++cost_.saves;
   request_ = request;
+  lost_best_ = request.best;
   // A disk that fails is tried again when the next one is due.
   last_ = Clock::now();
   if (request.step) last_steps_ = *request.step;
@@ -163,8 +166,10 @@ void FitCheckpoints::write(std::vector<CheckpointVariable> variables) {
   }
   sections_.files.clear();  // Their owners may close them.
   variables.insert(variables.end(), sections_.lent.begin(), sections_.lent.end());
+  // The sections speak of a best that must be there before they are.
+  if (request_.best && !store_.save_best(sections_.all, variables)) return;
+  lost_best_ = false;
   if (request_.step) store_.save(*request_.step, sections_.all, variables);
-  if (request_.best) store_.save_best(sections_.all, variables);
 }
 
 void FitCheckpoints::finish(int64_t steps) {

@@ -27,6 +27,7 @@ struct StatePart {
 struct RunContents {
   std::vector<StatePart> parts;
   std::vector<CheckpointVariable> variables;
+  std::function<void()> best_is_lost;  // Called where the best epoch could not be saved.
 };
 
 // What saving took from training, in all. Writing beside the steps is not in it.
@@ -62,6 +63,10 @@ class FitCheckpoints {
   // Before callbacks may change what they keep.
   void take_back() {
     if (lends_) writer_.wait();
+  }
+  // Before an epoch is compared with the best: whether that was saved is known then.
+  void settle_best() {
+    if (request_.best) wait();
   }
   // After each epoch; `is_best` where its monitored value is the best so far.
   void after_epoch(int epoch, int64_t steps, bool is_best);
@@ -106,6 +111,7 @@ class FitCheckpoints {
   // While the writer is busy, these and the store are its own. Their memory is used again and
   // again: a save that allocated nothing stalls least.
   Request request_;
+  bool lost_best_ = false;  // It was to be saved, and is not.
   Sections sections_;
   StateCopy copy_;
   // The last to be made and the first to go.

@@ -114,7 +114,10 @@ RunContents FitRun::contents(History& history) {
       {"guard", [this](StateVisitor& v) { guard_->state(v); }},
       {"history", [&history](StateVisitor& v) { visit_history(history, v); }},
       {"run", [this](StateVisitor& v) { visit_description(v); }, true}};
-  if (best_) all.parts.push_back({"best", [this](StateVisitor& v) { best_->state(v); }});
+  if (best_) {
+    all.parts.push_back({"best", [this](StateVisitor& v) { best_->state(v); }});
+    all.best_is_lost = [this] { best_->give_back(); };
+  }
   for (size_t i = 0; i < callbacks_.size(); ++i) {
     all.parts.push_back({fmt::format("callback.{}", i),
                          [callback = callbacks_[i]](StateVisitor& v) { callback->state(v); }});
@@ -182,7 +185,9 @@ void FitRun::after_epoch(int epoch, const Logs& logs) {
   epoch_ = epoch + 1;
   step_ = 0;
   in_epoch_ = trained_ = false;
-  if (checkpoints_) checkpoints_->after_epoch(epoch, steps_, best_ && best_->take(logs));
+  if (!checkpoints_) return;
+  checkpoints_->settle_best();
+  checkpoints_->after_epoch(epoch, steps_, best_ && best_->take(logs));
 }
 
 }  // namespace snug

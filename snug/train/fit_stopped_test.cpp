@@ -1,10 +1,13 @@
 // Runs that were stopped, by whom ever, and go on or may not.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "snug/base/error.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/resumable_run.h"
 #include "snug/train/fit.h"
+#include "snug/train/state_bytes.h"
 
 namespace snug::testing {
 namespace {
@@ -103,6 +106,81 @@ TEST(Stopped, ByWhatACallbackThrowsNoBatchComesTwice) {
     const Result rest = run(files, false);
     EXPECT_EQ(rest.weights, whole.weights) << steps_per_epoch;
     EXPECT_EQ(rest.history, whole.history) << steps_per_epoch;
+  }
+}
+
+// A disk that refuses best.ckpt so many times.
+class RefusesTheBest final : public FileSystem {
+ public:
+  std::unique_ptr<File> open(const Path& p, OpenMode m) override { return inner_.open(p, m); }
+  std::optional<int64_t> size(const Path& p) override { return inner_.size(p); }
+  std::vector<std::string> list(const Path& p) override { return inner_.list(p); }
+  void rename(const Path& from, const Path& to) override {
+    if (to.filename() == "best.ckpt" && refusals > 0) {
+      --refusals;
+      throw FileError("no room for {}", to.string());
+    }
+    inner_.rename(from, to);
+  }
+  bool remove(const Path& p) override { return inner_.remove(p); }
+  void create_directories(const Path& p) override { inner_.create_directories(p); }
+  void sync_directory(const Path& p) override { inner_.sync_directory(p); }
+  int64_t free_bytes(const Path& p) override { return inner_.free_bytes(p); }
+
+  std::atomic<int> refusals = 0;
+
+ private:
+  MemoryFiles inner_;
+};
+
+// The steps before the best epoch's end.
+int64_t steps_of_best(FileSystem& files) {
+  const CheckpointFile file(files, "saved/best.ckpt");
+  int64_t steps = 0;
+  StateReader(file.section("progress"), "best").visit("steps", steps);
+  return steps;
+}
+
+struct JudgedRun : RunSetup {
+  JudgedRun(RefusesTheBest& disk, const Rows& rows) : RunSetup(disk, rows) {
+    const auto judge = LambdaCallback({.on_epoch_end = [&disk](int epoch, Logs& logs) {
+      logs["judged"] = std::vector<double>{5, 3, 4, 6}.at(static_cast<size_t>(epoch));
+      if (epoch == 1) disk.refusals = 1;
+    }});
+    options.epochs = 4;
+    options.callbacks = {judge};
+    options.resume = true;
+    options.checkpoint.best = "judged";
+    options.checkpoint.best_mode = "min";
+  }
+};
+
+TEST(Stopped, ABestThatCouldNotBeSavedIsNotTheBest) {
+  const Rows rows(kRowCount, 3);
+  for (const bool beside : {false, true}) {
+    RefusesTheBest disk;
+    JudgedRun run(disk, rows);
+    run.options.checkpoint.beside = beside;
+    const LogText log;
+    run.run();
+    EXPECT_EQ(steps_of_best(disk), 15) << beside;
+    expect_within(log.messages, "no room for");
+  }
+}
+
+TEST(Stopped, ABestThatCouldNotBeSavedIsForgottenInCheckpoints) {
+  const Rows rows(kRowCount, 3);
+  for (const bool each_epoch : {false, true}) {
+    RefusesTheBest disk;
+    const LogText log;
+    JudgedRun first(disk, rows);
+    int64_t steps = 0;
+    first.options.interrupted = [&] { return ++steps == 12; };
+    if (each_epoch) first.options.checkpoint.every_epochs = 1;
+    first.run();
+    EXPECT_EQ(steps_of_best(disk), 5);
+    JudgedRun(disk, rows).run();
+    EXPECT_EQ(steps_of_best(disk), 15) << each_epoch;
   }
 }
 
