@@ -23,6 +23,11 @@ std::string log_name(std::set<std::string>& taken, const std::string& prefix,
 
 }  // namespace
 
+double fixed_rate(const Optimizer& optimizer) {
+  const LearningRate& rate = optimizer->common().learning_rate;
+  return rate.schedule() ? 0 : rate.at(0);
+}
+
 Compiled::Compiled(const Network& network, CompileOptions options)
     : network_(network), options_(std::move(options)), optimizer_state_(options_.optimizer) {
   const size_t outputs = network.output_calls().size(), losses = options_.loss.losses().size();
@@ -48,6 +53,15 @@ const Loss& Compiled::loss(size_t output) const {
 
 double Compiled::loss_weight(size_t output) const {
   return options_.loss_weights.empty() ? 1 : options_.loss_weights[output];
+}
+
+double Compiled::configured_rate() const {
+  const double rate = fixed_rate(optimizer());
+  return last_rates_ && last_rates_->left == rate ? last_rates_->configured : rate;
+}
+
+void Compiled::end_run(double configured_rate) {
+  last_rates_ = {.configured = configured_rate, .left = fixed_rate(optimizer())};
 }
 
 Compiled::Phase& Compiled::phase(bool training, const std::vector<Shape>& target_rows) {

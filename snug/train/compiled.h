@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "snug/train/optimizer_state.h"
 
 namespace snug {
+
+// The learning rate of its own; 0 where a schedule gives it.
+double fixed_rate(const Optimizer& optimizer);
 
 // Measures of one pass over data (training or validation each have their own state).
 struct OutputMetrics {
@@ -44,6 +48,12 @@ class Compiled {
   };
   Phase& phase(bool training, const std::vector<Shape>& target_rows);
 
+  // The learning rate as it was given; what the callbacks of the last run have made of it does not
+  // count. 0 for a schedule.
+  double configured_rate() const;
+  // After a run that began with this configured rate: the optimizer's is its callbacks' now.
+  void end_run(double configured_rate);
+
   const Variables& slots() const { return optimizer_state_.slots(); }
   // The number of updates so far, 0 before the first.
   int64_t iterations() const { return optimizer_state_.iterations(); }
@@ -53,6 +63,11 @@ class Compiled {
   CompileOptions options_;
   std::map<bool, Phase> phases_;
   OptimizerState optimizer_state_;
+  // Of the last run: what it was given, and what it left behind.
+  struct Rates {
+    double configured, left;
+  };
+  std::optional<Rates> last_rates_;
 };
 
 // What a table of the logs of so many epochs holds.

@@ -17,6 +17,22 @@ std::string disk_note(const FitPlan& plan) {
   return fmt::format(" - disk: {}/step", bytes_text(bytes.written + bytes.read));
 }
 
+// However a run ends: the rate that its callbacks leave behind is not what the user gave.
+class RateScope {
+ public:
+  explicit RateScope(Compiled& compiled)
+      : compiled_(compiled), configured_(compiled.configured_rate()) {}
+  ~RateScope() { compiled_.end_run(configured_); }
+  RateScope(const RateScope&) = delete;
+  RateScope& operator=(const RateScope&) = delete;
+
+  double configured() const { return configured_; }
+
+ private:
+  Compiled& compiled_;
+  double configured_;
+};
+
 }  // namespace
 
 FitRun::FitRun(Model& model, const SourcePtr& data, const FitOptions& options)
@@ -43,6 +59,8 @@ std::optional<int64_t> FitRun::steps_of_epoch() const {
 History FitRun::run(bool ends) {
   History history;
   Progress progress(options_.verbose, options_.epochs, steps_of_epoch(), disk_note(plan_));
+  const RateScope rate(model_.compiled());
+  configured_rate_ = rate.configured();
   begin(history);
   guard_->forget_variables();
   Logs logs;
@@ -92,7 +110,8 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   if (!resumed) phase.reset();
   // With steps_per_epoch the pass goes on where the epoch before left it.
   if (!resumed && (!in_pass_ || !options_.steps_per_epoch)) {
-    training_->begin_pass(options_.steps_per_epoch ? pass_++ : pass_ + static_cast<uint64_t>(epoch));
+    training_->begin_pass(options_.steps_per_epoch ? pass_++
+                                                   : pass_ + static_cast<uint64_t>(epoch));
     in_pass_ = true;
   }
   guard_->begin_epoch(resumed);

@@ -72,12 +72,6 @@ void FitRun::save_stopped() {
 
 namespace {
 
-// 0 for a schedule.
-double fixed_rate(const Optimizer& optimizer) {
-  const LearningRate& rate = optimizer->common().learning_rate;
-  return rate.schedule() ? 0 : rate.at(0);
-}
-
 void visit_machine(const FitMachine& machine, StateVisitor& visitor) {
   FitMachine visited = machine;
   visited.visit(visitor);
@@ -138,7 +132,6 @@ void FitRun::begin(History& history) {
   step_ = 0;
   in_epoch_ = trained_ = false;
   if (options_.checkpoint.is_on() && !checkpoints_) open_checkpoints();
-  configured_rate_ = fixed_rate(model_.compiled().optimizer());
   const bool resumes = checkpoints_ && checkpoints_->resumes();
   const RunParameters params{.epochs = options_.epochs,
                              .steps = steps_of_epoch(),

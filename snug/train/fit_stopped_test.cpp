@@ -47,20 +47,18 @@ TEST(Stopped, ARefusedResumeLeavesTheModelAlone) {
   };
   expect_untouched([](RunSetup& setup) { setup.options.seed = 6; });
   expect_untouched([](RunSetup& setup) { setup.options.checkpoint.best = "val_loss"; });
-  expect_untouched([](RunSetup& setup) {
-    setup.options.callbacks.push_back(EarlyStopping({.patience = 9}));
-  });
+  expect_untouched(
+      [](RunSetup& setup) { setup.options.callbacks.push_back(EarlyStopping({.patience = 9})); });
   // The names within a section are of another callback.
-  expect_untouched([](RunSetup& setup) {
-    setup.options.callbacks.back() = EarlyStopping({.patience = 9});
-  });
+  expect_untouched(
+      [](RunSetup& setup) { setup.options.callbacks.back() = EarlyStopping({.patience = 9}); });
 }
 
 // A callback has ended the run in the middle of an epoch, and it was killed before the epoch's end:
 // that still comes.
 TEST(Stopped, ByACallbackTheEpochStillEnds) {
   const Rows rows(kRowCount, 3);
-  const auto run = [&](FileSystem& files, int64_t interrupted_after) {
+  const auto run = [&](FileSystem& files, bool is_interrupted) {
     RunSetup setup(files, rows);
     setup.options.callbacks.push_back(
         LambdaCallback({.on_train_batch_end = [&](int64_t batch, const Logs&) {
@@ -68,16 +66,15 @@ TEST(Stopped, ByACallbackTheEpochStillEnds) {
             setup.model.stop_training = true;
         }}));
     setup.options.resume = true;
-    int64_t steps = 0;
-    setup.options.interrupted = [&] { return ++steps == interrupted_after; };
+    setup.options.interrupted = [&] { return is_interrupted && setup.model.stop_training; };
     return result_of(setup, setup.run());
   };
   MemoryFiles whole_files, files;
-  const Result whole = run(whole_files, -1);
+  const Result whole = run(whole_files, false);
   ASSERT_EQ(whole.epochs, (std::vector<int>{0, 1}));
-  run(files, 8);
-  Result rest = run(files, -1);
-  EXPECT_TRUE(rest.rows.empty());
+  run(files, true);
+  Result rest = run(files, false);
+  EXPECT_EQ(rest.rows, std::vector<int64_t>());
   rest.rows = whole.rows;
   EXPECT_EQ(rest, whole);
 }
@@ -109,17 +106,58 @@ TEST(Stopped, ByWhatACallbackThrowsNoBatchComesTwice) {
   }
 }
 
-// A disk that refuses best.ckpt so many times.
+// A run of 5 steps an epoch whose rate is lowered at the 7th, and which breaks at the 9th: what is
+// there of it is the checkpoint of the 5th.
+struct BrokenRun : RunSetup {
+  bool breaks = true;
+
+  BrokenRun(FileSystem& to, const Rows& rows) : RunSetup(to, rows) {
+    options.epochs = 3;
+    options.callbacks = {LambdaCallback({.on_train_batch_begin = [this](int64_t) {
+      const Compiled& compiled = model.compiled();
+      if (compiled.iterations() == 6) compiled.optimizer()->set_learning_rate(0.0001);
+      if (compiled.iterations() == 8 && breaks) throw Error("broken");
+    }})};
+    options.resume = true;
+    options.checkpoint.every_steps = 5;
+    options.checkpoint.beside = false;
+  }
+};
+
+TEST(Stopped, ARunGoesOnInTheSameProcessWithTheRateOfItsCheckpoint) {
+  const Rows rows(kRowCount, 3);
+  MemoryFiles whole_files, files;
+  BrokenRun whole(whole_files, rows), run(files, rows);
+  whole.breaks = false;
+  whole.run();
+  EXPECT_THROW(run.run(), Error);
+  run.breaks = false;
+  run.run();
+  EXPECT_EQ(run.model.get_weights(), whole.model.get_weights());
+}
+
+TEST(Stopped, ARateThatIsSetBeforeTheRunGoesOnCounts) {
+  const Rows rows(kRowCount, 3);
+  MemoryFiles files;
+  BrokenRun run(files, rows);
+  EXPECT_THROW(run.run(), Error);
+  run.breaks = false;
+  run.model.compiled().optimizer()->set_learning_rate(0.5);
+  run.options.epochs = 1;
+  const LogText log;
+  run.run();
+  expect_within(log.messages, "The learning rate is 0.5 from now on; it was 0.01");
+}
+
+// A disk that refuses the second best.ckpt.
 class RefusesTheBest final : public FileSystem {
  public:
   std::unique_ptr<File> open(const Path& p, OpenMode m) override { return inner_.open(p, m); }
   std::optional<int64_t> size(const Path& p) override { return inner_.size(p); }
   std::vector<std::string> list(const Path& p) override { return inner_.list(p); }
   void rename(const Path& from, const Path& to) override {
-    if (to.filename() == "best.ckpt" && refusals > 0) {
-      --refusals;
+    if (to.filename() == "best.ckpt" && ++bests_ == 2)
       throw FileError("no room for {}", to.string());
-    }
     inner_.rename(from, to);
   }
   bool remove(const Path& p) override { return inner_.remove(p); }
@@ -127,10 +165,9 @@ class RefusesTheBest final : public FileSystem {
   void sync_directory(const Path& p) override { inner_.sync_directory(p); }
   int64_t free_bytes(const Path& p) override { return inner_.free_bytes(p); }
 
-  std::atomic<int> refusals = 0;
-
  private:
   MemoryFiles inner_;
+  std::atomic<int> bests_ = 0;
 };
 
 // The steps before the best epoch's end.
@@ -143,9 +180,8 @@ int64_t steps_of_best(FileSystem& files) {
 
 struct JudgedRun : RunSetup {
   JudgedRun(RefusesTheBest& disk, const Rows& rows) : RunSetup(disk, rows) {
-    const auto judge = LambdaCallback({.on_epoch_end = [&disk](int epoch, Logs& logs) {
+    const auto judge = LambdaCallback({.on_epoch_end = [](int epoch, Logs& logs) {
       logs["judged"] = std::vector<double>{5, 3, 4, 6}.at(static_cast<size_t>(epoch));
-      if (epoch == 1) disk.refusals = 1;
     }});
     options.epochs = 4;
     options.callbacks = {judge};
