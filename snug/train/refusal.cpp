@@ -119,7 +119,8 @@ class Trials {
   }
 
  private:
-  // Where all fits without a search; what is measured later may take a little more than was planned.
+  // Where all fits without a search; what is measured later may take a little more than was
+  // planned.
   int64_t fastest_that_works(int64_t planned) {
     int64_t tried = planned + planned / 64;
     while (tried < planned + planned / 16 && !would_work(tried)) tried += planned / 64;
