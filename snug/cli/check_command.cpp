@@ -34,6 +34,7 @@ bool has_folders(const Path& folder) {
 struct Against {
   std::vector<std::string> labels;
   std::optional<Columns> columns;
+  CsvTableOptions table;
 };
 
 void expect_data(const std::string& file) {
@@ -61,6 +62,8 @@ Against against_of(const Arguments& arguments) {
   std::erase_if(data.items, [](const YamlItem& item) { return item.key == "validation"; });
   against.columns = open_csv(lenient, data, {.cache = arguments.cache()}).columns;
   against.labels = against.columns->labels;
+  against.table = csv_table_options(data, {});
+  against.table.header = against.columns->has_header;
   return against;
 }
 
@@ -156,8 +159,8 @@ Json json_of(const TableReport& report) {
 int check_table(const Arguments& arguments) {
   const std::vector<Path> patterns = {arguments.run_file};
   const Against against = against_of(arguments);
-  CsvTableOptions options{.files = list_files(real_files(), patterns), .header = {}};
-  if (against.columns) options.header = against.columns->has_header;
+  CsvTableOptions options = against.table;
+  options.files = list_files(real_files(), patterns);
   CsvTable table(real_files(), options);
   const TableReport report = report_on(
       table, {.labels = against.labels, .like = against.columns ? &*against.columns : nullptr});

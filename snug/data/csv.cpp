@@ -311,6 +311,7 @@ Columns learned_columns(const CsvOptions& options, CsvTable& table,
     if (setting.use && *setting.use >= ColumnUse::one_hot) scan_options.values_of.push_back(name);
     if (setting.missing == MissingRule::median) scan_options.medians_of.push_back(name);
   }
+  check_header(table, options.wishes);
   TableScan scan = scan_table(table, scan_options);
   if (scan.records == 0) {
     throw DataError("{}: there is a header, but no row follows it", table.paths()[0].string());
@@ -349,6 +350,18 @@ std::map<std::string_view, int64_t> positions_of(const Columns& columns) {
 }
 
 }  // namespace
+
+void check_header(const CsvTable& table, const ColumnWishes& wishes) {
+  std::vector<std::string> names = wishes.labels;
+  names.push_back(wishes.weight);
+  for (const auto& [name, setting] : wishes.settings) names.push_back(name);
+  for (const std::string& name : names) {
+    const std::string reason = table.why_no_header(name);
+    if (name.empty() || reason.empty() || std::ranges::count(table.names(), name) > 0) continue;
+    throw Error("{}: its first line has \"{}\", but is not taken for a header: {}",
+                table.paths()[0].string(), name, reason);
+  }
+}
 
 Columns columns_like(const Columns& like, const CsvTable& table) {
   Columns columns = like;

@@ -41,6 +41,10 @@ struct CsvData {
 // an input is.
 Columns columns_like(const Columns& like, const CsvTable& table);
 
+// Throws Error where a column is wished for by a name that stands in the first record, which was
+// not taken for a header: says why not.
+void check_header(const CsvTable& table, const ColumnWishes& wishes);
+
 // Goes over the files once to learn what the columns hold and once to encode the rows, in fixed
 // memory; nothing but the packed rows is kept. So every bad row is known before the first step.
 // Throws DataError that names file, line, column, value and what was expected; Error for a column

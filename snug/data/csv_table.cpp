@@ -10,12 +10,23 @@
 namespace snug {
 namespace {
 
-bool looks_like_header(const CsvRecord& record) {
-  const std::set<std::string_view> different(record.cells.begin(), record.cells.end());
-  return different.size() == record.cells.size() &&
-         std::ranges::none_of(record.cells, [](std::string_view cell) {
-           return cell.empty() || number_of(cell).has_value();
-         });
+// Why they are no header; empty: they look like one.
+template <typename Cell>
+std::string reason_against_header(const std::vector<Cell>& cells) {
+  std::set<std::string_view> different;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const std::string_view cell = cells[i];
+    if (cell.empty() && (i > 0 || cells.size() == 1))
+      return fmt::format("cell {} of it is empty; give header: true", i);
+    if (number_of(cell)) return fmt::format("{} is a number; give header: true", in_quotes(cell));
+    if (!different.insert(cell).second)
+      return fmt::format("two columns are called {}; rename one", in_quotes(cell));
+  }
+  return "";
+}
+
+std::string column_name(std::string_view cell, size_t column) {
+  return cell.empty() ? fmt::format("column {}", column) : std::string(cell);
 }
 
 }  // namespace
@@ -28,10 +39,10 @@ CsvTable::CsvTable(FileSystem& files, CsvTableOptions options)
   if (!reader_->next(first)) {
     throw DataError("{}: the file is empty; a header and rows were expected", reader_->name());
   }
-  has_header_ = options_.header.value_or(looks_like_header(first));
+  has_header_ = options_.header.value_or(reason_against_header(first.cells).empty());
+  if (!options_.header && !has_header_) first_cells_.assign(first.cells.begin(), first.cells.end());
   for (size_t i = 0; i < first.cells.size(); ++i) {
-    names_.push_back(has_header_ ? std::string(first.cells[i]) : std::to_string(i));
-    if (names_.back().empty()) names_.back() = fmt::format("column {}", i);
+    names_.push_back(has_header_ ? column_name(first.cells[i], i) : std::to_string(i));
     if (!is_utf8(names_.back())) {
       throw DataError(
           "{}: line {}: the name of column {} is {}, which is no UTF-8; save the file as UTF-8",
@@ -43,6 +54,11 @@ CsvTable::CsvTable(FileSystem& files, CsvTableOptions options)
     }
   }
   restart();
+}
+
+std::string CsvTable::why_no_header(std::string_view name) const {
+  if (std::ranges::find(first_cells_, name) == first_cells_.end()) return "";
+  return reason_against_header(first_cells_);
 }
 
 void CsvTable::open(int file) {
@@ -61,14 +77,15 @@ void CsvTable::read_header(CsvRecord& record) {
   if (!reader_->next(record)) {
     throw DataError("{}: the file is empty; a header and rows were expected", reader_->name());
   }
-  if (std::ranges::equal(record.cells, names_) || file_ == 0) return;
+  if (file_ == 0) return;
   for (size_t i = 0; i < names_.size(); ++i) {
-    const std::string_view cell = i < record.cells.size() ? record.cells[i] : "nothing";
+    const std::string cell = i < record.cells.size() ? column_name(record.cells[i], i) : "nothing";
     if (cell == names_[i]) continue;
     throw DataError(
         "{}: column {} is called {}, but in {} it is {}; give files with the same columns",
         reader_->name(), i, in_quotes(cell), options_.files[0].string(), in_quotes(names_[i]));
   }
+  if (record.cells.size() == names_.size()) return;
   throw DataError(
       "{}: the header has {} columns, but that of {} has {}; give files with the same columns",
       reader_->name(), record.cells.size(), options_.files[0].string(), names_.size());
@@ -102,6 +119,12 @@ void CsvTable::seek(const CsvPlace& place) {
   reader_->seek(place.offset, place.line);
 }
 
+int64_t time_of_change(const Path& path) {
+  std::error_code error;
+  const auto changed = std::filesystem::last_write_time(path, error);
+  return error ? 0 : changed.time_since_epoch().count();
+}
+
 std::string identity_of(FileSystem& files, const std::vector<Path>& paths) {
   constexpr int64_t kEndBytes = 64 << 10;
   std::string identity;
@@ -113,11 +136,8 @@ std::string identity_of(FileSystem& files, const std::vector<Path>& paths) {
     uint64_t hash = hash_text(ends);
     file->read_at(std::as_writable_bytes(std::span(ends)), std::max<int64_t>(0, size - kEndBytes));
     hash = mix_bits(hash + hash_text(ends));
-    std::error_code error;
-    const auto changed = std::filesystem::last_write_time(path, error);
-    const auto ticks = error ? 0 : changed.time_since_epoch().count();
     identity += fmt::format("{}|{}|{}|{:016x}\n", std::filesystem::absolute(path).string(), size,
-                            ticks, hash);
+                            time_of_change(path), hash);
   }
   return identity;
 }

@@ -13,7 +13,8 @@ namespace snug {
 struct CsvTableOptions {
   std::vector<Path> files;
   std::optional<bool> header;  // Nullopt: the first record is one where none of its cells is a
-                               // number and no two are the same.
+                               // number, no two are the same and at most the first, that of an
+                               // index, is empty.
   char delimiter = 0;          // 0: found in the first line.
 };
 
@@ -33,6 +34,9 @@ class CsvTable {
   // Of the columns; "0", "1", ... without a header.
   const std::vector<std::string>& names() const { return names_; }
   bool has_header() const { return has_header_; }
+  // Why the first record, which has a cell of this name, was not taken for a header, and what to do
+  // about it; else empty.
+  std::string why_no_header(std::string_view name) const;
   char delimiter() const { return reader_->dialect().delimiter; }
 
   // The next record of the table, headers left out; false at the end.
@@ -60,9 +64,13 @@ class CsvTable {
   CsvTableOptions options_;
   std::vector<std::string> names_;
   bool has_header_ = true;
+  std::vector<std::string> first_cells_;  // Where they were not taken for a header.
   int file_ = 0;
   std::unique_ptr<CsvReader> reader_;
 };
+
+// When a file was changed, in ticks; 0 where that is not known.
+int64_t time_of_change(const Path& path);
 
 // What tells whether the files are still the same: paths, sizes, times of change and a hash of
 // their first and last bytes.

@@ -26,6 +26,21 @@ TEST(CsvTable, RecognisesAHeader) {
   EXPECT_EQ(names_of("age,work\n", false), (Names{"0", "1"}));
   EXPECT_EQ(names_of("a,,c\n1,2,3\n", true), (Names{"a", "column 1", "c"}));
   EXPECT_EQ(names_of("\"first, last\",b\n1,2\n"), (Names{"first, last", "b"}));
+  EXPECT_EQ(names_of(",a,b,y\n0,1,2,3\n"), (Names{"column 0", "a", "b", "y"})) << "of pandas";
+  EXPECT_EQ(names_of("a,,y\n1,2,3\n"), (Names{"0", "1", "2"}));
+}
+
+TEST(CsvTable, SaysWhyTheFirstRecordIsNoHeader) {
+  const auto reason = [](std::string_view text, std::optional<bool> header = {}) {
+    CsvFile file(text);
+    return CsvTable(file.files, {.files = {"t.csv"}, .header = header}).why_no_header("y");
+  };
+  EXPECT_EQ(reason("a,2020,y\n1,2,3\n"), "\"2020\" is a number; give header: true");
+  EXPECT_EQ(reason("a,,y\n1,2,3\n"), "cell 1 of it is empty; give header: true");
+  EXPECT_EQ(reason("a,a,y\n1,2,3\n"), "two columns are called \"a\"; rename one");
+  EXPECT_EQ(reason("a,b,y\n1,2,3\n"), "");
+  EXPECT_EQ(reason("a,2020,z\n1,2,3\n"), "") << "it has no such cell";
+  EXPECT_EQ(reason("a,2020,y\n1,2,3\n", false), "") << "the user knows";
 }
 
 Table rows_of(CsvTable& table) {
@@ -79,6 +94,13 @@ TEST(CsvTable, LaterFilesHaveTheSameColumns) {
   expect_within(message("a,b,c\n3,4,5\n"), "the header has 3 columns");
   expect_within(message(""), "u.csv: the file is empty");
   expect_within(message_of([] { CsvTable(real_files(), {}); }), "no file was given");
+}
+
+TEST(CsvTable, FilesOfPandasFollowOneAnother) {
+  CsvFile file(",a\n0,1\n");
+  write_text(file.files, "u.csv", ",a\n1,2\n");
+  CsvTable table(file.files, {.files = {"t.csv", "u.csv"}, .header = {}});
+  EXPECT_EQ(rows_of(table), (Table{{"0", "1"}, {"1", "2"}}));
 }
 
 TEST(CsvTable, AnIdentityChangesWithTheFile) {

@@ -178,6 +178,16 @@ TEST(Csv, NumbersAreFoundByTheNamesOfTheirColumns) {
   }
 }
 
+TEST(Csv, ALabelInAFirstLineThatIsNoHeaderIsSaid) {
+  CsvFile file("a,2020,y\n1,2,0\n3,4,1\n");
+  expect_within(message_of([&] { data::csv(file.options({"y"})); }),
+                "t.csv: its first line has \"y\", but is not taken for a header: \"2020\" is a "
+                "number; give header: true");
+  write_text(file.files, "t.csv", "a,a,y\n1,2,0\n");
+  expect_within(message_of([&] { data::csv(file.options({"y"})); }),
+                "two columns are called \"a\"; rename one");
+}
+
 TEST(Csv, BadRowsAreNamed) {
   expect_within(refusal("a,b,y\n1,2,0\n3,1\n4,5,1\n"), "t.csv: line 3: it has 2 cells, but 3");
   expect_within(refusal("a,b,y\n1,2,0\n1,x,1\n2,3,0\n"),

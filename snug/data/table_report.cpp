@@ -71,6 +71,7 @@ void find_useless_columns(TableReport& report) {
 Columns columns_for(CsvTable& table, const TableReport& report, const ReportOptions& options) {
   if (options.like != nullptr) return data::columns_like(*options.like, table);
   ColumnWishes wishes{.labels = options.labels};
+  data::check_header(table, wishes);
   // A column that cannot be learned from is no reason to look no further.
   for (const ColumnScan& column : report.scan.columns) {
     if (column.present() == 0) wishes.settings[column.name].use = ColumnUse::drop;

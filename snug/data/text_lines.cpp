@@ -43,7 +43,8 @@ std::string Texts::identity() const {
   std::string all;
   for (int64_t i = 0; i < index_->size(); ++i) {
     const Path path = index_->path(i);
-    all += fmt::format("{}:{};", path.string(), files_.size(path).value_or(0));
+    all += fmt::format("{}:{}:{};", path.string(), files_.size(path).value_or(0),
+                       time_of_change(path));
   }
   return all;
 }

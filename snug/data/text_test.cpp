@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+
 #include "snug/data/gzip_testing.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/memory_files.h"
+#include "snug/testing/temp_dir.h"
 
 namespace snug::testing {
 namespace {
@@ -144,6 +148,25 @@ TEST_F(TextTest, ManyRowsGoToTheCache) {
   const data::TextData kept = data::text(small);
   EXPECT_EQ(files.list("cache").size(), 1u);
   for (const int64_t i : {0, 57, 99}) EXPECT_EQ(row(kept, i), row(held, i));
+}
+
+// Another word of the same length in its place.
+TEST(TextFolder, TheCacheIsForOneContent) {
+  const TempDir folder;
+  real_files().create_directories(folder / "texts/pos");
+  write_text(real_files(), folder / "texts/pos/1.txt", "good");
+  const std::vector<std::string> words = {"good", "mild"};
+  data::TextOptions options{.folder = folder / "texts"};
+  options.sequence_length = 4;
+  options.vocabulary = &words;
+  options.most_in_memory = 1;
+  options.cache = folder / "cache";
+  EXPECT_EQ(read_rows(*data::text(options).source, 0, {0})[0], 2);
+  write_text(real_files(), folder / "texts/pos/1.txt", "mild");
+  std::filesystem::last_write_time(
+      folder / "texts/pos/1.txt",
+      std::filesystem::file_time_type::clock::now() + std::chrono::seconds(10));
+  EXPECT_EQ(read_rows(*data::text(options).source, 0, {0})[0], 3);
 }
 
 TEST_F(TextTest, WhatIsWrongIsNamed) {

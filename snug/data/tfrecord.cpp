@@ -169,17 +169,17 @@ class RecordIndex {
   int64_t records() const { return records_; }
   int64_t longest() const { return longest_; }
   size_t bytes() const { return samples_.capacity() * sizeof(Sample); }
-  int file_of(int64_t record) const {
-    const auto after = std::ranges::upper_bound(firsts_, record, {}, &First::record);
-    return (after - 1)->sample.file;
+  // Its file, and its number there.
+  std::pair<size_t, int64_t> place_of(int64_t record) const {
+    const First& first = first_of(record);
+    return {static_cast<size_t>(first.sample.file), record - first.record};
   }
 
   // Goes from the sample before it, or from the start of its file, by the lengths of the records.
   Sample find(int64_t record, std::span<const std::unique_ptr<File>> files) const {
     int64_t at = record / stride_ * stride_;
     Sample place = samples_[static_cast<size_t>(record / stride_)];
-    const auto after = std::ranges::upper_bound(firsts_, record, {}, &First::record);
-    const First& first = *(after - 1);
+    const First& first = first_of(record);
     if (first.record > at) {
       at = first.record;
       place = first.sample;
@@ -203,6 +203,11 @@ class RecordIndex {
     int64_t record = 0;
     Sample sample;
   };
+  // Of the file that a record is in.
+  const First& first_of(int64_t record) const {
+    return *(std::ranges::upper_bound(firsts_, record, {}, &First::record) - 1);
+  }
+
   size_t most_;
   int64_t stride_ = 1, records_ = 0, longest_ = 0;
   std::vector<Sample> samples_;
@@ -267,8 +272,8 @@ class TfRecordSource final : public RandomSource {
     RandomSource::begin_pass(pass);
   }
   std::string place(int /*field*/, int64_t row) override {
-    const auto file = static_cast<size_t>(records_->index.file_of(row));
-    return fmt::format("{}: record {}", records_->options.files[file].string(), row);
+    const auto [file, record] = records_->index.place_of(row);
+    return fmt::format("{}: record {}", records_->options.files[file].string(), record);
   }
 
  protected:

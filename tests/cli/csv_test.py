@@ -222,6 +222,13 @@ class Check(Case):
         self.write_table("new.csv", [row[:2] for row in rows], header="age, workclass")
         self.refuses(4, "no column \"hours\"", words=("check", "new.csv", "--against", "run.yaml"))
 
+    def test_against_a_run_with_a_delimiter(self):
+        """Which its first line does not tell: it has more commas."""
+        for name in ("rows.csv", "new.csv"):
+            self.write(name, "size, in m, if known;y\n" + "1.5;0\n2.5;1\n" * 20)
+        self.write("run.yaml", 'data: {train: rows.csv, label: y, delimiter: ";"}\n')
+        self.assertIn("40 rows, 2 columns", self.passes("check", "new.csv", "--against", "run.yaml"))
+
     def test_mistakes(self):
         self.refuses(2, "which data?", words=("check",))
         self.refuses(6, "absent.csv", words=("check", "absent.csv"))
