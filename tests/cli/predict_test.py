@@ -75,6 +75,16 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
         self.passes("predict", "run.yaml", "data=new.csv", "--output", "out.csv")
         self.assertEqual(self.predictions(), expected)
 
+    def test_columns_are_found_by_their_names(self):
+        self.passes("fit", "run.yaml")
+        self.write_rows("new.csv", 20, 3, label=False)
+        self.passes("predict", "run.yaml", "data=new.csv", "--output", "out.csv")
+        expected = self.predictions()
+        rows = [line.split(",") for line in self.read("new.csv").splitlines()]
+        self.write("new.csv", "".join(f"{b},more,{a}\n" for a, b in rows))
+        self.passes("predict", "run.yaml", "data=new.csv", "--output", "out.csv")
+        self.assertEqual(self.predictions(), expected)
+
     def test_rows_that_are_given_are_the_ones_that_are_read(self):
         self.passes("fit", "run.yaml")
         self.write_rows("new.csv", 7, 4)
