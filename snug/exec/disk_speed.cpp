@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
+#include <cmath>
 #include <sstream>
 
 #include "snug/base/bytes.h"
@@ -14,10 +14,11 @@
 namespace snug {
 namespace {
 
-constexpr int kVersion = 2;
-constexpr int64_t kBytes = 4_MiB;
-constexpr double kMeasureNs = 100e6;  // Of one direction.
-constexpr int64_t kPage = 4096;
+constexpr int kVersion = 3;
+// As much as a step moves: a disk takes the first few MiB in no time.
+constexpr int64_t kTripBytes = 4_MiB, kPage = 4096;
+constexpr int64_t kTrips = 16;
+constexpr double kMeasureNs = 200e6;  // Of one direction.
 
 using Clock = std::chrono::steady_clock;
 
@@ -27,29 +28,40 @@ double ns_since(Clock::time_point start) {
 
 class DiskSample {
  public:
-  DiskSample(FileSystem& files, const Path& folder) : arena_(kBytes), file_(files, folder, kBytes) {
+  // A small part of what is free.
+  DiskSample(FileSystem& files, const Path& folder)
+      : trips_(static_cast<int>(
+            std::clamp<int64_t>(files.free_bytes(folder) / 8 / kTripBytes, 1, kTrips))),
+        arena_(kTripBytes),
+        file_(files, folder, trips_ * kTripBytes) {
     arena_.touch();
-    file_.queue().reserve(1);
+    file_.queue().reserve(trips_);
   }
 
-  // Of one transfer, the first left out: it finds blocks that were never written. The mean of the
-  // fastest tenth: a run will have slow moments too, but what other programs take of the processor
+  int trips() const { return trips_; }
+
+  // Of so many transfers at once, the first time left out: it finds blocks that were never written.
+  // The least: a run will have slow moments too, but what other programs take of the processor
   // while this is measured would be kept for all runs to come: it was up to twenty times as much.
-  double ns(bool writes, int64_t bytes) {
-    std::vector<double> times;
+  double ns(bool writes, int trips, int64_t bytes) {
+    double least = HUGE_VAL;
     const Clock::time_point begin = Clock::now();
     for (int i = 0; i < 3 || (i < 50 && ns_since(begin) < kMeasureNs); ++i) {
       const Clock::time_point start = Clock::now();
-      file_.queue().start(0, {.writes = writes, .memory = arena_.data(), .bytes = bytes});
-      file_.queue().wait(0);
-      if (i > 0) times.push_back(ns_since(start));
+      for (int trip = 0; trip < trips; ++trip) {
+        file_.queue().start(trip, {.writes = writes,
+                                   .memory = arena_.data(),
+                                   .bytes = bytes,
+                                   .offset = trip * kTripBytes});
+      }
+      for (int trip = 0; trip < trips; ++trip) file_.queue().wait(trip);
+      if (i > 0) least = std::min(least, ns_since(start));
     }
-    const auto end = times.begin() + std::max<std::ptrdiff_t>(1, std::ssize(times) / 10);
-    std::ranges::partial_sort(times, end);
-    return std::accumulate(times.begin(), end, 0.0) / static_cast<double>(end - times.begin());
+    return least;
   }
 
  private:
+  int trips_;
   Arena arena_;
   SpillFile file_;
 };
@@ -73,10 +85,13 @@ Path path_of(const Path& cache, const Path& folder) {
 DiskSpeed measure_disk(FileSystem& files, const Path& folder) {
   DiskSample sample(files, folder);
   DiskSpeed speed;
-  const double write_ns = sample.ns(true, kBytes), read_ns = sample.ns(false, kBytes);
-  speed.start_ns = std::min({sample.ns(false, kPage), write_ns / 2, read_ns / 2});
-  speed.write = static_cast<double>(kBytes) / (write_ns - speed.start_ns);
-  speed.read = static_cast<double>(kBytes) / (read_ns - speed.start_ns);
+  const int trips = sample.trips();
+  const auto bytes = static_cast<double>(trips * kTripBytes);
+  const double write_ns = sample.ns(true, trips, kTripBytes);
+  const double read_ns = sample.ns(false, trips, kTripBytes);
+  speed.start_ns = std::min({sample.ns(false, 1, kPage), write_ns / 2, read_ns / 2});
+  speed.write = bytes / (write_ns - speed.start_ns);
+  speed.read = bytes / (read_ns - speed.start_ns);
   return speed;
 }
 
