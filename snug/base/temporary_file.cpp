@@ -24,9 +24,12 @@ uint64_t unique_number() {
   return mix_bits(mix_bits(process ^ static_cast<uint64_t>(now)) + count++);
 }
 
-bool is_abandoned(FileSystem& files, const Path& path) {
+// It stays locked until its name is gone: a writer that has opened it and waits for its lock then
+// finds it without one.
+void remove_if_abandoned(FileSystem& files, const Path& path) {
   const std::unique_ptr<File> file = files.open(path, OpenMode::update);
-  return file->descriptor() != -1 && ::flock(file->descriptor(), LOCK_EX | LOCK_NB) == 0;
+  if (file->descriptor() != -1 && ::flock(file->descriptor(), LOCK_EX | LOCK_NB) == 0)
+    files.remove(path);
 }
 
 // Those of one file of the folder, or of all.
@@ -37,7 +40,7 @@ void remove_abandoned(FileSystem& files, const Path& folder,
     for (const std::string& name : files.list(folder)) {
       const std::optional<std::string_view> target = target_of_temporary(name);
       if (!target || (file && *target != *file)) continue;
-      if (is_abandoned(files, folder / name)) files.remove(folder / name);
+      remove_if_abandoned(files, folder / name);
     }
   } catch (const FileError&) {
     // It is in nobody's way.

@@ -58,7 +58,8 @@ Json json_of(std::span<const CurvePoint> curve, int64_t beside_bytes) {
     points.push_back({{"budget_bytes", point.budget_bytes + beside_bytes},
                       {"step_ns", point.step_ns},
                       {"part_rows", point.part_rows},
-                      {"computed_again", point.again}});
+                      {"computed_again", point.again},
+                      {"spilled_bytes", point.spilled_bytes}});
   }
   return points;
 }

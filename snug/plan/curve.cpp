@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "snug/base/bytes.h"
 
@@ -50,11 +51,13 @@ int64_t distance(std::span<const CurvePoint> curve) {
 }
 
 std::string way_text(const CurvePoint& point) {
-  std::string text;
-  if (point.part_rows > 0) text = fmt::format("parts of {} rows", point.part_rows);
-  if (point.again > 0)
-    text += fmt::format("{}{} nodes computed again", text.empty() ? "" : ", ", point.again);
-  return text.empty() ? "as it runs best" : text;
+  std::vector<std::string> texts;
+  if (point.part_rows > 0) texts.push_back(fmt::format("parts of {} rows", point.part_rows));
+  if (point.node_by_node) texts.push_back("node by node");
+  if (point.again > 0) texts.push_back(fmt::format("{} nodes computed again", point.again));
+  if (point.spilled_bytes > 0)
+    texts.push_back(fmt::format("{} to the disk and back", bytes_text(point.spilled_bytes)));
+  return texts.empty() ? "as it runs best" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
 // Maps budgets and times to the picture.

@@ -17,6 +17,13 @@ TEST(Curve, SaysHowEachPointIsReached) {
   EXPECT_NE(text.find("as it runs best"), std::string::npos) << text;
 }
 
+TEST(Curve, SaysWhatWaitsOnTheDisk) {
+  const std::vector<CurvePoint> curve = {
+      {.budget_bytes = 1000, .step_ns = 5e6, .spilled_bytes = 3 << 20, .node_by_node = true}};
+  const std::string text = curve_text(curve, 0);
+  EXPECT_NE(text.find("node by node, 3.0 MiB to the disk and back"), std::string::npos) << text;
+}
+
 // Budgets of a few KiB apart beside 16 MiB of the process are not all "16.0 MiB".
 TEST(Curve, TellsBudgetsApart) {
   const std::string text = curve_text(kCurve, int64_t{16} << 20);

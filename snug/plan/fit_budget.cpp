@@ -152,10 +152,13 @@ class Search {
       const std::optional<Choice> choice = choose(budget);
       if (!choice) continue;
       const size_t nodes = problems_[choice->way].nodes.size() + choice->plan.transfers.size();
+      const PartitionOptions& cut = ways_[choice->way].cut;
       curve.push_back({.budget_bytes = budget,
                        .step_ns = choice->plan.step_ns,
-                       .part_rows = ways_[choice->way].cut.forced_part_rows,
-                       .again = static_cast<int>(choice->plan.steps.size() - nodes)});
+                       .part_rows = cut.forced_part_rows,
+                       .again = static_cast<int>(choice->plan.steps.size() - nodes),
+                       .spilled_bytes = spilled_bytes(problems_[choice->way], choice->plan).written,
+                       .node_by_node = !cut.parts && options_.partition.parts});
     }
     return curve;
   }

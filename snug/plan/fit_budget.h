@@ -47,8 +47,10 @@ PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
 struct CurvePoint {
   int64_t budget_bytes = 0;  // Of the arena and the variables.
   double step_ns = 0;
-  int64_t part_rows = 0;  // Of a micro-batch; 0: none.
-  int again = 0;          // Nodes computed again.
+  int64_t part_rows = 0;      // Of a micro-batch; 0: none.
+  int again = 0;              // Nodes computed again.
+  int64_t spilled_bytes = 0;  // Written to the file in a step, and read again.
+  bool node_by_node = false;
 };
 
 // While it lives, what a search of this thread has found of a step is kept for the next budget that
