@@ -199,7 +199,8 @@ void dense_losses(const float* x, const float* targets, float* loss, int64_t row
   }
 }
 
-// Two passes over the row beside the maximum, so that dx may stand where x or the targets do.
+// Two passes over the row beside the maximum, so that dx may stand where x or the targets do. As in
+// TensorFlow, p - t: the gradient of targets that sum to 1.
 void dense_gradients(const float* x, const float* targets, const float* row_scale, float* dx,
                      int64_t rows, int64_t n) {
   for (int64_t r = 0; r < rows; ++r, x += n, targets += n, dx += n) {
@@ -214,7 +215,11 @@ void dense_gradients(const float* x, const float* targets, const float* row_scal
 }
 
 void sigmoid_losses(const float* x, const float* targets, float* loss, int64_t n) {
-  map_rows(x, targets, loss, n, [](V v, V t) HWY_ATTR { return hn::NegMulAdd(v, t, softplus(v)); });
+  map_rows(x, targets, loss, n, [](V v, V t) HWY_ATTR {
+    // Not softplus(v) - v t: that rounds the small rest of large logits away.
+    const V positive = hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), v);
+    return hn::Add(hn::NegMulAdd(v, t, positive), log1p_unit(exp(hn::Neg(hn::Abs(v)))));
+  });
 }
 
 void sigmoid_gradients(const float* x, const float* targets, const float* dloss, float* dx,

@@ -44,10 +44,10 @@ Value AxesLast::back(Value y) const {
 }
 
 Value unit_norm(Value x, int axis) {
-  constexpr float most = 1e12f;
+  // Of which the root is 1e-12: a vector of zeros has a slope, too.
+  constexpr float least = 1e-24f;
   const Value squares = ops::sum(ops::square(x), {.axes = {axis}, .keepdims = true});
-  const Value scale = ops::minimum(ops::rsqrt(squares), ops::constant(x.graph(), Shape{}, most));
-  return ops::multiply(x, scale);
+  return ops::multiply(x, ops::rsqrt(ops::maximum(squares, ops::constant(x.graph(), {}, least))));
 }
 
 }  // namespace snug

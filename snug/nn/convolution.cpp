@@ -96,7 +96,8 @@ class Convolution final : public UnaryLayer {
                            .groups = options_.groups,
                            .bias = bias_ ? tracer.value(bias_) : Value()});
     y = apply_activation(tracer, options_.activation, kSteps ? image_to_steps(y) : y);
-    if (options_.activity_regularizer) tracer.add_loss(options_.activity_regularizer->penalty(y));
+    if (options_.activity_regularizer)
+      tracer.add_activity_loss(options_.activity_regularizer->penalty(y));
     return y;
   }
 

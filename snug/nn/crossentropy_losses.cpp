@@ -12,6 +12,10 @@ void check_smoothing(double smoothing) {
     throw Error("label_smoothing is {}; it must be from 0 to 1", smoothing);
 }
 
+void check_axis(int64_t axis, const std::string& name) {
+  if (axis != -1) throw Error("{}: axis is {}; classes must be the last axis", name, axis);
+}
+
 namespace {
 
 class CrossentropyLoss : public LossDefinition {
@@ -26,6 +30,7 @@ class CrossentropyLoss : public LossDefinition {
     visitor.visit("reduction", reduction);
     visitor.visit("from_logits", from_logits_);
     visitor.visit("label_smoothing", label_smoothing_);
+    check_smoothing(label_smoothing_);
   }
   Type target_type(const Type& predictions, const Shape& target_row) const override {
     return matching_targets(predictions, target_row, name);
@@ -47,10 +52,11 @@ class BinaryCrossentropyLoss final : public CrossentropyLoss {
     name = "binary_crossentropy";
   }
   std::string_view class_name() const override { return "BinaryCrossentropy"; }
-  TargetRule target_rule() const override { return {.is_probability = true}; }
+  TargetRule target_rule(const Type&) const override { return {.is_probability = true}; }
   void settings(SettingVisitor& visitor) override {
     CrossentropyLoss::settings(visitor);
     visitor.visit("axis", axis_);
+    check_axis(axis_, name);
   }
   Value values(Tracer& tracer, Value targets, Value predictions) const override {
     targets = smoothed(targets, label_smoothing_, 2);
@@ -70,10 +76,11 @@ class CategoricalCrossentropyLoss final : public CrossentropyLoss {
     name = "categorical_crossentropy";
   }
   std::string_view class_name() const override { return "CategoricalCrossentropy"; }
-  TargetRule target_rule() const override { return {.is_distribution = true}; }
+  TargetRule target_rule(const Type&) const override { return {.is_distribution = true}; }
   void settings(SettingVisitor& visitor) override {
     CrossentropyLoss::settings(visitor);
     visitor.visit("axis", axis_);
+    check_axis(axis_, name);
   }
   Value values(Tracer& tracer, Value targets, Value predictions) const override {
     targets = smoothed(targets, label_smoothing_, static_cast<double>(predictions.shape()[-1]));
@@ -104,7 +111,7 @@ class SparseCategoricalCrossentropyLoss final : public LossDefinition {
     return label_targets(predictions, target_row, name);
   }
 
-  TargetRule target_rule() const override { return {.ignored_label = ignore_class_}; }
+  TargetRule target_rule(const Type&) const override { return {.ignored_label = ignore_class_}; }
 
   // Labels that are ignored become class 0, which is always there.
   Value values(Tracer& tracer, Value labels, Value predictions) const override {
@@ -143,15 +150,22 @@ class CrossentropyByShape final : public LossDefinition {
     return kind == TargetKind::sparse ? label_targets(predictions, target_row, name)
                                       : matching_targets(predictions, target_row, name);
   }
+  TargetRule target_rule(const Type& targets) const override {
+    if (targets.dtype == DType::int32) return sparse_.target_rule(targets);
+    return is_binary(targets.shape) ? binary_.target_rule(targets)
+                                    : categorical_.target_rule(targets);
+  }
   Value values(Tracer& tracer, Value targets, Value predictions) const override {
-    const Shape& shape = predictions.shape();
     if (targets.dtype() == DType::int32) return sparse_.values(tracer, targets, predictions);
-    const bool binary = shape.rank() < 2 || shape.extent(-1) == Extent(1);
-    if (binary) return binary_.values(tracer, targets, predictions);
+    if (is_binary(predictions.shape())) return binary_.values(tracer, targets, predictions);
     return categorical_.values(tracer, targets, predictions);
   }
 
  private:
+  static bool is_binary(const Shape& shape) {
+    return shape.rank() < 2 || shape.extent(-1) == Extent(1);
+  }
+
   BinaryCrossentropyLoss binary_;
   CategoricalCrossentropyLoss categorical_;
   SparseCategoricalCrossentropyLoss sparse_;

@@ -61,7 +61,8 @@ class DenseDefinition final : public UnaryLayer {
     const Value bias = bias_ ? tracer.value(bias_) : Value();
     const Value z = ops::matmul(x, tracer.value(kernel_), {.bias = bias});
     const Value y = apply_activation(tracer, options_.activation, z);
-    if (options_.activity_regularizer) tracer.add_loss(options_.activity_regularizer->penalty(y));
+    if (options_.activity_regularizer)
+      tracer.add_activity_loss(options_.activity_regularizer->penalty(y));
     return y;
   }
 

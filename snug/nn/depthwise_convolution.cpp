@@ -68,7 +68,8 @@ class DepthwiseDefinition final : public UnaryLayer {
                                      .padding = padding_of(window(), x.shape()),
                                      .bias = bias_ ? tracer.value(bias_) : Value()});
     y = apply_activation(tracer, options_.activation, y);
-    if (options_.activity_regularizer) tracer.add_loss(options_.activity_regularizer->penalty(y));
+    if (options_.activity_regularizer)
+      tracer.add_activity_loss(options_.activity_regularizer->penalty(y));
     return y;
   }
 
@@ -147,7 +148,8 @@ class SeparableDefinition final : public UnaryLayer {
                                      .padding = padding_of(window(), x.shape())});
     y = ops::conv2d(y, tracer.value(pointwise_), {.bias = bias_ ? tracer.value(bias_) : Value()});
     y = apply_activation(tracer, options_.activation, y);
-    if (options_.activity_regularizer) tracer.add_loss(options_.activity_regularizer->penalty(y));
+    if (options_.activity_regularizer)
+      tracer.add_activity_loss(options_.activity_regularizer->penalty(y));
     return y;
   }
 

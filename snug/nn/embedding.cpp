@@ -39,7 +39,8 @@ class EmbeddingDefinition final : public UnaryLayer {
     const Value ids = x.dtype() == DType::int32 ? x : ops::cast(x, DType::int32);
     const Value y = ops::embedding(tracer.value(embeddings_), ids);
     if (options_.mask_zero) tracer.set_mask(y, ops::cast(ids, DType::boolean));
-    if (options_.activity_regularizer) tracer.add_loss(options_.activity_regularizer->penalty(y));
+    if (options_.activity_regularizer)
+      tracer.add_activity_loss(options_.activity_regularizer->penalty(y));
     return y;
   }
 

@@ -25,6 +25,8 @@ class FocalLoss : public LossDefinition {
     visitor.visit("from_logits", options_.from_logits);
     visitor.visit("label_smoothing", options_.label_smoothing);
     visitor.visit("axis", axis_);
+    check_smoothing(options_.label_smoothing);
+    check_axis(axis_, name);
   }
   Type target_type(const Type& predictions, const Shape& target_row) const override {
     return matching_targets(predictions, target_row, name);
@@ -34,7 +36,10 @@ class FocalLoss : public LossDefinition {
   virtual bool is_binary() const = 0;
 
   Value to_the_gamma(Value x) const {
+    if (options_.gamma == 0) return number(x, 1);
     if (options_.gamma == 2) return ops::square(x);
+    // Below 1 the power has no slope at 0.
+    if (options_.gamma < 1) x = ops::maximum(x, number(x, kEpsilon));
     return ops::power(x, number(x, static_cast<float>(options_.gamma)));
   }
 
@@ -48,7 +53,7 @@ class BinaryFocalLoss final : public FocalLoss {
     name = "binary_focal_crossentropy";
   }
   std::string_view class_name() const override { return "BinaryFocalCrossentropy"; }
-  TargetRule target_rule() const override { return {.is_probability = true}; }
+  TargetRule target_rule(const Type&) const override { return {.is_probability = true}; }
   Value values(Tracer& tracer, Value targets, Value predictions) const override {
     const Value logits = options_.from_logits
                              ? predictions
@@ -78,6 +83,7 @@ class CategoricalFocalLoss final : public FocalLoss {
     name = "categorical_focal_crossentropy";
   }
   std::string_view class_name() const override { return "CategoricalFocalCrossentropy"; }
+  TargetRule target_rule(const Type&) const override { return {.is_distribution = true}; }
   Value values(Tracer&, Value targets, Value predictions) const override {
     const auto classes = static_cast<double>(predictions.shape()[-1]);
     const Value t = smoothed(targets, options_.label_smoothing, classes);

@@ -25,7 +25,8 @@ class LossDefinition : public Configurable {
   // where they do not fit, naming both: targets are never broadcast against predictions.
   virtual Type target_type(const Type& predictions, const Shape& target_row) const = 0;
 
-  virtual TargetRule target_rule() const { return {}; }
+  // Of targets of this type, which is one that target_type gave.
+  virtual TargetRule target_rule(const Type& /*targets*/) const { return {}; }
 
   // One loss for each row and each further axis but the last: [rows, ...]. Where the tracer knows
   // the logits of softmax or sigmoid predictions, they are used, as Keras on TensorFlow does.

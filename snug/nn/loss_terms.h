@@ -30,5 +30,7 @@ inline Value known_logits(const Tracer& tracer, Value predictions, Logits::From 
 
 // Throws Error unless it is from 0 to 1.
 void check_smoothing(double smoothing);
+// Classes are the last axis.
+void check_axis(int64_t axis, const std::string& name);
 
 }  // namespace snug

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "snug/ops/ops.h"
 #include "snug/testing/check_op.h"
 
@@ -101,6 +103,40 @@ TEST(Loss, UsesTheLogitsOfAnActivation) {
       graph, {values}, {to_bytes({1}, DType::int32), to_bytes({40, 0}, DType::float32)},
       {.rows = 1});
   EXPECT_EQ(testing::to_doubles(out[0], DType::float32)[0], 40) << "clipped, it would be 16.1";
+}
+
+double loss_of_logit(const Loss& loss, double logit, double target) {
+  Graph graph;
+  Tracer tracer(graph, true);
+  const Value t = graph.input("t", {DType::float32, {kRows, 1}});
+  const Value p = graph.input("p", {DType::float32, {kRows, 1}});
+  const auto out = testing::run_graph(
+      graph, {loss->values(tracer, t, p)},
+      {to_bytes({target}, DType::float32), to_bytes({logit}, DType::float32)}, {.rows = 1});
+  return testing::to_doubles(out[0], DType::float32)[0];
+}
+
+TEST(Loss, OfConfidentLogitsIsExact) {
+  const Loss loss = BinaryCrossentropy({.from_logits = true});
+  for (const double logit : {0.5, 10.0, 16.0, 30.0}) {
+    const double wanted = std::log1p(std::exp(-logit));
+    EXPECT_NEAR(loss_of_logit(loss, logit, 1), wanted, 1e-6 * wanted) << logit;
+    EXPECT_NEAR(loss_of_logit(loss, -logit, 0), wanted, 1e-6 * wanted) << logit;
+  }
+}
+
+TEST(Loss, FocalWithoutAFocusIsThePlainOne) {
+  const Loss plain = BinaryCrossentropy({.from_logits = true});
+  const Loss focal = BinaryFocalCrossentropy({.gamma = 0, .from_logits = true});
+  for (const double logit : {-3.0, 0.0, 20.0})
+    EXPECT_EQ(loss_of_logit(focal, logit, 1), loss_of_logit(plain, logit, 1));
+}
+
+TEST(Loss, RulesForTargetsByTheirShape) {
+  const Loss loss("crossentropy");
+  EXPECT_TRUE(loss->target_rule({DType::float32, {kRows, 1}}).is_probability);
+  EXPECT_TRUE(loss->target_rule({DType::float32, {kRows, 3}}).is_distribution);
+  EXPECT_FALSE(loss->target_rule({DType::int32, {kRows}}).is_probability);
 }
 
 TEST(Loss, ByWord) {

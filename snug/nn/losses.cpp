@@ -49,6 +49,7 @@ class HuberLoss final : public LossDefinition {
     visitor.visit("name", name);
     visitor.visit("reduction", reduction);
     visitor.visit("delta", delta_);
+    if (!(delta_ > 0)) throw Error("{}: delta is {}; give a number above 0", name, delta_);
   }
   Type target_type(const Type& predictions, const Shape& target_row) const override {
     return matching_targets(predictions, target_row, name);

@@ -6,6 +6,7 @@
 
 #include "snug/base/error.h"
 #include "snug/nn/loss.h"
+#include "snug/nn/loss_terms.h"
 #include "snug/nn/metrics.h"
 #include "snug/nn/network.h"
 #include "snug/nn/target_types.h"
@@ -110,6 +111,7 @@ class CrossentropyMetric final : public MeanOfLoss {
     visitor.visit("from_logits", options_.from_logits);
     if (kind_ != Kind::sparse) visitor.visit("label_smoothing", options_.label_smoothing);
     if (kind_ != Kind::binary) visitor.visit("axis", axis_);
+    check_axis(axis_, name);
     loss_ = loss_of(kind_, options_);
   }
 

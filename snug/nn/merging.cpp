@@ -30,10 +30,20 @@ class ElementMerge final : public LayerDefinition {
     check(in);
     int rank = 0;
     for (const Value& value : in) rank = std::max(rank, value.shape().rank());
-    Value y = aligned(in[0], rank);
-    for (size_t i = 1; i < in.size(); ++i) y = merge_(y, aligned(in[i], rank));
+    const bool multiplies = class_name_ == "Multiply";
+    Value y = multiplies ? or_one(tracer, in[0], rank) : aligned(in[0], rank);
+    for (size_t i = 1; i < in.size(); ++i) {
+      if (multiplies)
+        y = merge_(y, or_one(tracer, in[i], rank));
+      else if (class_name_ == "Maximum" || class_name_ == "Minimum")
+        y = extreme(tracer, y, {in.begin(), in.begin() + static_cast<long>(i)}, in[i], rank);
+      else
+        y = merge_(y, aligned(in[i], rank));
+    }
     if (class_name_ == "Average") y = ops::multiply_scalar(y, 1 / static_cast<float>(in.size()));
-    tracer.set_mask(y, any_mask(tracer, in));
+    const Value mask = any_mask(tracer, in);
+    if (multiplies && mask) y = ops::where(like(mask, y), y, number_like(y, 0));
+    tracer.set_mask(y, mask);
     return {y};
   }
 
@@ -75,6 +85,35 @@ class ElementMerge final : public LayerDefinition {
     for (int axis = x.shape().rank(); axis < rank; ++axis) shape.push_back(1);
     for (int axis = 1; axis < x.shape().rank(); ++axis) shape.push_back(x.shape().extent(axis));
     return ops::reshape(x, shape);
+  }
+
+  // As in Keras: what is masked is 1 in a product, and in an extreme what stands beside it.
+  static Value or_one(const Tracer& tracer, const Value& value, int rank) {
+    const Value x = aligned(value, rank), mask = tracer.mask(value);
+    return mask ? ops::where(like(mask, x), x, number_like(x, 1)) : x;
+  }
+  Value extreme(const Tracer& tracer, Value y, const Values& before, const Value& value,
+                int rank) const {
+    Value x = aligned(value, rank);
+    const Value mask = tracer.mask(value), mask_before = any_mask(tracer, before);
+    const Shape shape = merge_(y, x).shape();
+    if (mask || mask_before) {
+      x = ops::broadcast_to(x, shape);
+      y = ops::broadcast_to(y, shape);
+    }
+    if (mask) x = ops::where(like(mask, x), x, y);
+    if (mask_before) y = ops::where(like(mask_before, y), y, x);
+    return merge_(y, x);
+  }
+
+  // A mask [rows, steps] for each element of x.
+  static Value like(Value mask, Value x) {
+    Shape shape = mask.shape();
+    while (shape.rank() < x.shape().rank()) shape.push_back(1);
+    return ops::broadcast_to(ops::reshape(mask, shape), x.shape());
+  }
+  static Value number_like(Value x, float number) {
+    return ops::broadcast_to(ops::constant(x.graph(), Shape{}, number), x.shape());
   }
 
   static Value any_mask(const Tracer& tracer, const Values& in) {

@@ -84,6 +84,35 @@ TEST_F(MergedMasks, AnyOfAll) {
   EXPECT_FALSE(merge(Dot(2)));
 }
 
+// What Keras gives, on TensorFlow.
+TEST(Merging, WhatIsMaskedIsLeftOut) {
+  const Doubles a{1, -2, 3, 4, 5, -6, 7, 8}, b{2, 3, -4, 5, 6, 7, -8, 9};
+  const auto merged = [&](const Layer& layer, bool masks_a, bool masks_b) {
+    Graph graph;
+    Tracer tracer(graph, /*training=*/false);
+    const Type type{DType::float32, {kRows, 4, 2}}, mask{DType::boolean, {kRows, 4}};
+    const Value x = graph.input("a", type), y = graph.input("b", type);
+    const Value mask_x = graph.input("mask a", mask), mask_y = graph.input("mask b", mask);
+    if (masks_a) tracer.set_mask(x, mask_x);
+    if (masks_b) tracer.set_mask(y, mask_y);
+    const Value out = call_layer(layer.definition(), tracer, {x, y})[0];
+    const auto in = {to_bytes(a, DType::float32), to_bytes(b, DType::float32),
+                     to_bytes({1, 1, 0, 0}, DType::boolean),
+                     to_bytes({1, 0, 1, 0}, DType::boolean)};
+    return to_doubles(run_graph(graph, {out}, in, {.rows = 1})[0], DType::float32);
+  };
+  EXPECT_EQ(merged(Multiply(), true, false), (Doubles{2, -6, -12, 20, 6, 7, -8, 9}));
+  EXPECT_EQ(merged(Multiply(), false, true), (Doubles{2, -6, 3, 4, 30, -42, 7, 8}));
+  EXPECT_EQ(merged(Multiply(), true, true), (Doubles{2, -6, 3, 4, 6, 7, 0, 0}));
+  EXPECT_EQ(merged(Maximum(), true, false), (Doubles{2, 3, 3, 5, 6, 7, -8, 9}));
+  EXPECT_EQ(merged(Maximum(), false, true), (Doubles{2, 3, 3, 4, 6, 7, 7, 8}));
+  EXPECT_EQ(merged(Maximum(), true, true), (Doubles{2, 3, 3, 4, 6, 7, 7, 8}));
+  EXPECT_EQ(merged(Minimum(), true, false), (Doubles{1, -2, -4, 4, 6, 7, -8, 9}));
+  EXPECT_EQ(merged(Minimum(), false, true), (Doubles{1, -2, 3, 4, 5, -6, 7, 8}));
+  EXPECT_EQ(merged(Minimum(), true, true), (Doubles{1, -2, 3, 4, 6, 7, 7, 8}));
+  EXPECT_EQ(merged(Add(), true, true), (Doubles{3, 1, -1, 9, 11, 1, -1, 17}));
+}
+
 TEST(Merging, Messages) {
   EXPECT_EQ(error_of_merging(Add(), {{5, 4}, {5, 3}}),
             "add: the shapes [rows, 5, 4], [rows, 5, 3] do not go together; each axis behind the "

@@ -47,5 +47,18 @@ TEST(Regularizers, OfLayers) {
   EXPECT_EQ(losses(Dense(3, {.kernel_regularizer = l2(), .trainable = false})), 0u);
 }
 
+// What Keras 3.15 gives: so that it does not depend on the batch size.
+TEST(Regularizers, ActivitiesCountByTheRow) {
+  Graph graph;
+  Tracer tracer(graph, /*training=*/true);
+  const Value x = graph.input("x", {DType::float32, {kRows, 2}});
+  tracer.add_activity_loss(l2(0.5)->penalty(x));
+  const Value loss = tracer.losses().at(0);
+  const std::vector<Bytes> results = run_graph(
+      graph, {loss}, {to_bytes({3, 3, 7, 7}, DType::float32), to_bytes({2}, DType::float32)},
+      {.rows = 2});
+  EXPECT_EQ(to_doubles(results[0], DType::float32)[0], 29);
+}
+
 }  // namespace
 }  // namespace snug::testing

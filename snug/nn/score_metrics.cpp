@@ -178,6 +178,10 @@ class MeanIoUMetric final : public MetricDefinition {
   }
   Type target_type(const Type& predictions, const Shape& target_row) const override {
     const Shape labels = sparse_predictions_ ? predictions.shape : predictions.shape.without(-1);
+    if (!sparse_predictions_ && predictions.shape.extent(-1) != Extent(classes_)) {
+      throw Error("{}: num_classes is {}, but the predictions are {}; give the number of classes",
+                  name, classes_, predictions.shape.text());
+    }
     if (!sparse_targets_) {
       Shape shape = labels;
       shape.push_back(classes_);

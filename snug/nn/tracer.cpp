@@ -1,6 +1,9 @@
 #include "snug/nn/tracer.h"
 
+#include <utility>
+
 #include "snug/base/random.h"
+#include "snug/ops/ops.h"
 
 namespace snug {
 
@@ -17,6 +20,12 @@ Value Tracer::value(const VariablePtr& variable) {
 Value Tracer::rows() {
   if (!rows_) rows_ = graph_.input("rows", {DType::float32, {}});
   return rows_;
+}
+
+const Values& Tracer::losses() {
+  for (const Value& sum : std::exchange(activity_losses_, {}))
+    losses_.push_back(ops::divide(sum, rows()));
+  return losses_;
 }
 
 uint64_t Tracer::next_stream() {

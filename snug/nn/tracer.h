@@ -77,9 +77,11 @@ class Tracer {
   // and call.
   uint64_t next_stream();
 
-  // Scalars that are added to the loss: regularizers, activity penalties.
+  // Scalars that are added to the loss. Those of what a layer gives are sums over the rows: they
+  // count by the row.
   void add_loss(Value penalty) { losses_.push_back(penalty); }
-  const Values& losses() const { return losses_; }
+  void add_activity_loss(Value penalty) { activity_losses_.push_back(penalty); }
+  const Values& losses();
 
   // A bool value [rows, steps] that says which steps of `of` are real; empty where all are.
   Value mask(Value of) const;
@@ -97,7 +99,7 @@ class Tracer {
   std::unordered_map<const Variable*, Value> value_of_;
   std::unordered_map<std::string, int> calls_;
   Value rows_;
-  Values losses_;
+  Values losses_, activity_losses_;
   std::unordered_map<int, Value> masks_;
   std::unordered_map<int, Logits> logits_;
 };

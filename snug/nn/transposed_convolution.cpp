@@ -95,7 +95,8 @@ class TransposedDefinition final : public UnaryLayer {
                                                  .right = horizontal.padding[1]},
                                      .bias = bias_ ? tracer.value(bias_) : Value()});
     y = apply_activation(tracer, options_.activation, y);
-    if (options_.activity_regularizer) tracer.add_loss(options_.activity_regularizer->penalty(y));
+    if (options_.activity_regularizer)
+      tracer.add_activity_loss(options_.activity_regularizer->penalty(y));
     return y;
   }
 

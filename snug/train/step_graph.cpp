@@ -25,7 +25,7 @@ void add_targets(StepGraph& step, const Network& network, const Compiled& compil
     const Type type =
         compiled.loss(i)->target_type(step.predictions[i].type(), targets.target_rows[i]);
     step.targets.push_back(step.graph->input(names[i] + " target", type));
-    step.target_rules.push_back(compiled.loss(i)->target_rule());
+    step.target_rules.push_back(compiled.loss(i)->target_rule(type));
   }
   if (targets.weighted) step.weights = step.graph->input("weight", {DType::float32, {kRows}});
 }
