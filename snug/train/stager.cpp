@@ -10,6 +10,7 @@
 #include "snug/base/log.h"
 #include "snug/data/stage.h"
 #include "snug/train/id_range.h"
+#include "snug/train/move_blocks.h"
 
 namespace snug {
 
@@ -210,18 +211,19 @@ std::optional<Stager::Batch> Stager::next_in_sequence(Runner& runner) {
 }
 
 // The source ended in the middle of a batch, which nobody could know: the rows go to a program that
-// is planned for as many. Its slots may lie where theirs are, so they go by way of a copy.
+// is planned for as many. Its slots may lie where theirs are: they all stand in the one arena,
+// which holds nothing else between two steps.
 Program& Stager::move_to_short(Runner& runner, const Slots& slots, int64_t rows) {
-  std::vector<std::vector<std::byte>> copies;
-  for (const Tensor& slot : slots.fields) {
-    const Tensor part = rows_of(slot, 0, rows);
-    const auto* bytes = static_cast<const std::byte*>(part.data);
-    copies.emplace_back(bytes, bytes + (bytes == nullptr ? 0 : part.bytes()));
-  }
+  const std::vector<Tensor> full = slots.fields;
   Program& program = runner.program_for(rows);
-  const Slots& own = slots_of(runner, program);
-  for (size_t i = 0; i < copies.size(); ++i)
-    std::ranges::copy(copies[i], static_cast<std::byte*>(own.fields[i].data));
+  const std::vector<Tensor>& own = slots_of(runner, program).fields;
+  std::vector<BlockMove> moves;
+  for (size_t i = 0; i < full.size(); ++i) {
+    if (full[i].data == nullptr) continue;
+    moves.push_back({static_cast<std::byte*>(full[i].data), static_cast<std::byte*>(own[i].data),
+                     own[i].bytes()});
+  }
+  move_blocks(std::move(moves));
   return program;
 }
 
