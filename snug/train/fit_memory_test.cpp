@@ -8,6 +8,7 @@
 
 #include "snug/base/error.h"
 #include "snug/base/memory.h"
+#include "snug/data/generator.h"
 #include "snug/nn/normalization.h"
 #include "snug/testing/sanitized.h"
 #include "snug/train/callbacks.h"
@@ -47,6 +48,52 @@ TEST(Memory, PlanCoversValidationAndLastBatches) {
   EXPECT_GE(both.arena_bytes, static_cast<int64_t>(both.validation->arena_bytes()));
   EXPECT_GT(both.metric_bytes, training.metric_bytes);
   EXPECT_GT(training.metric_bytes, 0);
+}
+
+// So many rows, whose number nobody is told.
+SourcePtr counted_by_nobody(const Rows& rows) {
+  const auto next = std::make_shared<int64_t>(0);
+  return data::generator(
+      [&rows, next](std::span<const Tensor> slots) -> int64_t {
+        if (*next == rows.count) return 0;
+        std::copy_n(&rows.x[*next * rows.features], rows.features, slots[0].as<float>().begin());
+        slots[1].as<float>()[0] = rows.y[*next];
+        ++*next;
+        return 1;
+      },
+      {.x = Shape{rows.features}, .y = Shape{}, .restart = [next] { *next = 0; }});
+}
+
+// A last batch of any size may come: its kernels are counted with the others, and are not there
+// beside those that stood for them.
+TEST(Memory, PlanCoversALastBatchOfUnknownSize) {
+  const Rows rows(101, 8);
+  Sequential model = regression_model(8), arrays = regression_model(8);
+  const FitOptions options{.batch_size = 8, .epochs = 2, .shuffle = false, .verbose = 0};
+  FitRun run(model, counted_by_nobody(rows), options);
+  ASSERT_NE(run.plan().training->spare(), nullptr);
+  EXPECT_EQ(run.plan().training->spare()->rows(), 7);
+  run.run();
+  EXPECT_EQ(run.plan().training->spare()->rows(), 5);
+  FitRun known(arrays, rows.regression(), options);
+  EXPECT_EQ(known.plan().training->spare(), nullptr);
+  known.run();
+  EXPECT_EQ(model.get_weights(), arrays.get_weights());
+}
+
+TEST(Memory, TheLeastOfASourceOfUnknownLengthIsEnough) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer's own memory would count";
+  const Rows rows(301, 16);
+  Sequential model({Input({16}), Dense(128, "relu"), Dense(128, "relu"), Dense(1)});
+  model.compile({.optimizer = Adam(), .loss = "mse"});
+  FitOptions options{.batch_size = 64, .verbose = 0, .memory = 1};
+  try {
+    FitRun(model, counted_by_nobody(rows), options);
+    FAIL() << "1 byte is no budget";
+  } catch (const FitRefused& refusal) {
+    options.memory = refusal.refusal().least_bytes + 64_KiB;
+  }
+  EXPECT_EQ(model.fit(counted_by_nobody(rows), options).epoch.size(), 1);
 }
 
 TEST(Memory, ThePlanSaysWhichStatisticsABatchNormHas) {

@@ -246,7 +246,8 @@ class FitPlanner {
                          .borrow_inputs = stager.can_borrow(step),
                          .feed_inputs = stager.can_feed(),
                          .reproducible = options_.reproducible,
-                         .budget_bytes = arena_bytes};
+                         .budget_bytes = arena_bytes,
+                         .spare_rows = stager.spare_rows()};
     if (!step.updates.empty()) {
       runner.spill_file = options_.spill;
       runner.spill = spill_limits(runner.spill_file);

@@ -44,6 +44,8 @@ Runner::Runner(StepGraph step, const std::vector<int64_t>& rows, const RunnerOpt
     cuts_.push_back(planned.cut);
     programs_.push_back(make_program(std::move(planned)));
   }
+  if (options.spare_rows > 0)
+    late_ = make_program(plan(options.spare_rows, options.budget_bytes, options.spill));
 }
 
 InstantiateOptions Runner::instantiate_options() const {
@@ -99,13 +101,13 @@ std::unique_ptr<Program> Runner::make_program(PlannedStep planned) const {
 size_t Runner::arena_bytes() const {
   size_t bytes = 0;
   for (const auto& program : programs_) bytes = std::max(bytes, program->arena_bytes());
-  return bytes;
+  return late_ ? std::max(bytes, late_->arena_bytes()) : bytes;
 }
 
 int64_t Runner::file_bytes() const {
   int64_t bytes = 0;
   for (const auto& program : programs_) bytes = std::max(bytes, program->plan().file_bytes);
-  return bytes;
+  return late_ ? std::max(bytes, late_->plan().file_bytes) : bytes;
 }
 
 Program& Runner::program(int64_t rows) {
@@ -121,9 +123,10 @@ Program& Runner::program_for(int64_t rows) {
   }
   if (!late_ || late_->rows() != rows) {
     const SpillLimits spill{.allowed = spill_ != nullptr, .most_bytes = file_bytes()};
+    late_.reset();  // Its kernels make room for the others.
+    ++bindings_;
     late_ = make_program(plan(rows, programs_.at(0)->plan().total_bytes(), spill));
     late_->bind(arena_, outside(), spill_);
-    ++bindings_;
   }
   return *late_;
 }
@@ -137,6 +140,7 @@ std::vector<void*> Runner::outside() const {
 
 void Runner::compile() {
   for (const auto& program : programs_) program->compile();
+  if (late_) late_->compile();
 }
 
 void Runner::bind(std::byte* arena, SpillQueue* spill) {

@@ -26,6 +26,9 @@ struct RunnerOptions {
   bool feed_inputs = false;
   bool reproducible = false;  // See PartitionOptions.
   int64_t budget_bytes = kUnlimited;  // For the arena and the variables of the step.
+  // Rows of a batch that may come, of a number not known yet: a program is made for so many, whose
+  // place program_for() gives to the one that is needed. 0: none.
+  int64_t spare_rows = 0;
   // The speeds that a budget's plan is weighed by; without, those of this machine, measured when a
   // budget first binds.
   std::optional<CostModel> costs;
@@ -55,8 +58,10 @@ class Runner {
   // The program for this number of rows; fails when it was not planned.
   Program& program(int64_t rows);
   // The same, but one that was not planned is now, to run in the memory that is bound; it takes the
-  // place of the one that was last made so.
+  // place of the spare one, or of the one that was last made so.
   Program& program_for(int64_t rows);
+  // Null where there is none.
+  Program* spare() const { return late_.get(); }
   const std::vector<std::unique_ptr<Program>>& programs() const { return programs_; }
   // Another number once programs were bound anew, or one was made in the place of another: what was
   // looked up in a program before, by its address, is stale.
@@ -88,7 +93,7 @@ class Runner {
   std::unique_ptr<Graph> fused_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<PartitionOptions> cuts_;
-  std::unique_ptr<Program> late_;
+  std::unique_ptr<Program> late_;  // The spare one, or what has its place.
   int64_t bindings_ = 0;
   std::byte* arena_ = nullptr;
   SpillQueue* spill_ = nullptr;

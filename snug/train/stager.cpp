@@ -53,6 +53,11 @@ std::vector<int64_t> Stager::batch_rows() const {
   return rows;
 }
 
+// The most that it can have: kernels for fewer rows take no more.
+int64_t Stager::spare_rows() const {
+  return options_.range.count || options_.drop_remainder ? 0 : options_.batch_size - 1;
+}
+
 bool Stager::can_borrow(const StepGraph& step) const {
   if (options_.shuffle || source_->access() != Access::random || !options_.class_weight.empty())
     return false;
@@ -131,6 +136,7 @@ void Stager::warm_up(Runner& runner) {
     }
     program->compute({});
   }
+  if (Program* spare = runner.spare()) spare->compute({});
 }
 
 void Stager::begin_pass(uint64_t pass) {

@@ -36,6 +36,8 @@ class Stager {
 
   // The row counts of its batches: the full one, and the rest where there is one.
   std::vector<int64_t> batch_rows() const;
+  // Rows that stand for those of a last batch of unknown size; 0 where there is no such batch.
+  int64_t spare_rows() const;
   // Batches of one pass, where the number of rows is known.
   std::optional<int64_t> batches() const;
   // Whether all inputs and targets can be read where the caller has them.
