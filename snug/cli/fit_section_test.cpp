@@ -10,7 +10,7 @@ namespace {
 
 RunFile run_with(const std::string& setting) {
   const testing::TempDir folder;
-  const std::string text = "model: [{dense: 1}]\nfit: {loss: mse" + setting + "}\n";
+  const std::string text = "model: [{dense: 1}]\nfit: {epochs: 1" + setting + "}\n";
   real_files()
       .open(folder / "run.yaml", OpenMode::write)
       ->write_at(std::as_bytes(std::span(text)), 0);
@@ -44,6 +44,12 @@ TEST(FitSection, SpillIsAWordAFolderOrBoth) {
 TEST(FitSection, AnUnknownSettingOfSpillIsNamed) {
   const std::string text = message_of([] { spill_of(", spill: {path: /mnt/fast}"); });
   EXPECT_NE(text.find("spill has no \"path\"; it has folder and most"), std::string::npos) << text;
+}
+
+TEST(FitSection, TheCrossentropyByShapeHasNoSettings) {
+  const RunFile run = run_with(", loss: {crossentropy: {reduction: sum}}");
+  const std::string text = message_of([&] { compile_options(run); });
+  EXPECT_NE(text.find("\"reduction\" is no setting of crossentropy, which has none"), std::string::npos) << text;
 }
 
 }  // namespace

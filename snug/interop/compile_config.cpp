@@ -179,8 +179,10 @@ std::optional<CompileOptions> read_compile(const Json& compile_config, const Net
 
 namespace {
 
+// The cross-entropy by shape is no class of Keras's, but a word.
 OrderedJson write_loss(const Loss& loss) {
   if (!loss.word().empty()) return loss.word();
+  if (loss->class_name() == crossentropy_by_shape()->class_name()) return loss->class_name();
   return serialized(module_of(Family::loss), *loss.definition());
 }
 

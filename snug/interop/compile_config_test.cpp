@@ -5,6 +5,7 @@
 #include "snug/base/error.h"
 #include "snug/interop/network_config.h"
 #include "snug/nn/dense.h"
+#include "snug/nn/loss_list.h"
 
 namespace snug {
 namespace {
@@ -151,6 +152,23 @@ TEST(CompileConfig, IsWrittenInTheFormOfTheOutputs) {
   const Json read_back = Json::parse(write_compile(several, *named).dump());
   EXPECT_EQ(write_compile(*read_compile(read_back, *named), *named),
             write_compile(several, *named));
+}
+
+// Words as a run file has them: those of make_loss, which keeps no word.
+TEST(CompileConfig, EveryLossIsReadBack) {
+  const auto one = network(1);
+  std::vector<std::string_view> words = loss_classes();
+  words.insert(words.end(), {"mse", "mae", "mape", "msle", "bce", "kld", "crossentropy", "ce"});
+  for (const std::string_view word : words) {
+    for (const Loss& loss : {make_loss(word), Loss(std::string(word))}) {
+      const OrderedJson written = write_compile({.loss = loss}, *one);
+      const Json parsed = Json::parse(written.dump());
+      EXPECT_EQ(read_compile(parsed, *one)->loss.losses()[0]->class_name(), loss->class_name());
+      EXPECT_EQ(write_compile(*read_compile(parsed, *one), *one), written);
+    }
+  }
+  // The only one that is a word for Keras too.
+  EXPECT_EQ(write_compile({.loss = make_loss("ce")}, *one)["loss"], "crossentropy");
 }
 
 }  // namespace

@@ -136,15 +136,13 @@ class SparseCategoricalCrossentropyLoss final : public LossDefinition {
   std::optional<int64_t> ignore_class_;
 };
 
-// Binary, sparse or categorical by the shapes; the targets' type then tells which it was.
+// Binary, sparse or categorical by the shapes; the targets' type then tells which it was. Keras's
+// files have a word for it and no place for settings.
 class CrossentropyByShape final : public LossDefinition {
  public:
   CrossentropyByShape() { name = "crossentropy"; }
   std::string_view class_name() const override { return "crossentropy"; }
-  void settings(SettingVisitor& visitor) override {
-    visitor.visit("name", name);
-    visitor.visit("reduction", reduction);
-  }
+  void settings(SettingVisitor&) override {}
   Type target_type(const Type& predictions, const Shape& target_row) const override {
     const TargetKind kind = target_kind(predictions, target_row);
     return kind == TargetKind::sparse ? label_targets(predictions, target_row, name)
