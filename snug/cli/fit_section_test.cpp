@@ -49,7 +49,8 @@ TEST(FitSection, AnUnknownSettingOfSpillIsNamed) {
 TEST(FitSection, TheCrossentropyByShapeHasNoSettings) {
   const RunFile run = run_with(", loss: {crossentropy: {reduction: sum}}");
   const std::string text = message_of([&] { compile_options(run); });
-  EXPECT_NE(text.find("\"reduction\" is no setting of crossentropy, which has none"), std::string::npos) << text;
+  const char* wanted = "\"reduction\" is no setting of crossentropy, which has none";
+  EXPECT_NE(text.find(wanted), std::string::npos) << text;
 }
 
 }  // namespace
