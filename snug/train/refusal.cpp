@@ -171,7 +171,7 @@ Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& o
   refusal.least_bytes = trials.least_that_works(refusal.least_bytes, refusal.fastest_bytes);
   // How much of the libraries is resident differs by as much from run to run: the system maps pages
   // around those that are touched, and where it begins depends on the addresses of this run.
-  constexpr int64_t kOfChance = 176_KiB;
+  constexpr int64_t kOfChance = 144_KiB;
   if (budget.whole_process) refusal.least_bytes += kOfChance;
   refusal.smaller_batch = trials.smaller_batch(refusal.batch_size);
   refusal.fits_with_sgd = trials.fits_with_sgd();

@@ -120,7 +120,7 @@ class RandomRun:
         data = f"train: {train}"
         fit = [f"loss: {self.loss}", f"batch_size: {self.batch}", f"epochs: {draw.randint(1, 3)}"]
         fit.append("optimizer: " + draw.choice((
-            "sgd", "{sgd: {momentum: 0.9}}", "adam", "adam", "adamw", "rmsprop", "adagrad", "nadam", "lion",
+            "sgd", "{sgd: {learning_rate: 0.001, momentum: 0.9}}", "adam", "adam", "adamw", "rmsprop", "adagrad", "nadam", "lion",
             "{adam: {amsgrad: true, clipnorm: 1}}", "{adam: {use_ema: true}}")))
         if draw.maybe(0.7):
             fit.append("metrics: [" + ("mae" if self.classes == 0 else "accuracy") + "]")
