@@ -313,15 +313,20 @@ std::vector<ConfigurablePtr> plain_fit_settings() {
 }
 std::span<const std::string_view> other_fit_settings() { return kOthers; }
 
-CompileOptions compile_options(const RunFile& run) {
+CompileOptions compile_options(const RunFile& run, const CompileOptions& loaded) {
   const YamlValue& fit = fit_of(run);
-  const YamlValue* loss = fit.find("loss");
-  if (loss == nullptr) fit.fail("there is no loss; give one, such as loss: mse");
-  CompileOptions options;
-  options.loss = read_loss(*loss);
+  CompileOptions options = loaded;
+  if (const YamlValue* value = fit.find("loss"))
+    options.loss = read_loss(*value);
+  else if (options.loss.losses().empty())
+    fit.fail("there is no loss; give one, such as loss: mse");
   if (const YamlValue* value = fit.find("optimizer")) options.optimizer = read_optimizer(*value);
-  options.metrics = read_metrics(fit.find("metrics"));
-  options.weighted_metrics = read_metrics(fit.find("weighted_metrics"));
+  if (const YamlValue* value = fit.find("metrics")) {
+    options.metrics = read_metrics(value);
+    options.output_metrics.clear();
+  }
+  if (const YamlValue* value = fit.find("weighted_metrics"))
+    options.weighted_metrics = read_metrics(value);
   return options;
 }
 

@@ -46,6 +46,32 @@ TEST(FitSection, AnUnknownSettingOfSpillIsNamed) {
   EXPECT_NE(text.find("spill has no \"path\"; it has folder and most"), std::string::npos) << text;
 }
 
+// How the model of a file was compiled holds for what the run does not name.
+TEST(FitSection, NamesWhatIsCompiledOtherwise) {
+  const CompileOptions loaded{.optimizer = "adam",
+                              .loss = "mae",
+                              .loss_weights = {2},
+                              .metrics = {"mse"},
+                              .weighted_metrics = {"mape"},
+                              .output_metrics = {{"msle"}}};
+  const CompileOptions sgd = compile_options(run_with(", optimizer: sgd"), loaded);
+  EXPECT_EQ(sgd.optimizer->class_name(), "SGD");
+  EXPECT_EQ(sgd.loss.losses()[0]->class_name(), "MeanAbsoluteError");
+  EXPECT_EQ(sgd.loss_weights, std::vector<double>{2});
+  EXPECT_EQ(sgd.metrics[0].name(), "mse");
+  EXPECT_EQ(sgd.weighted_metrics[0].name(), "mape");
+  EXPECT_EQ(sgd.output_metrics.size(), 1);
+  const CompileOptions measured = compile_options(run_with(", metrics: [kld, bce]"), loaded);
+  EXPECT_EQ(measured.optimizer->class_name(), "Adam");
+  EXPECT_EQ(measured.metrics.size(), 2);
+  EXPECT_TRUE(measured.output_metrics.empty());
+  const CompileOptions other = compile_options(run_with(", loss: mse"), loaded);
+  EXPECT_EQ(other.loss.losses()[0]->class_name(), "MeanSquaredError");
+  EXPECT_EQ(other.metrics.size(), 1);
+  EXPECT_NE(message_of([] { compile_options(run_with(", optimizer: sgd")); }).find("no loss"),
+            std::string::npos);
+}
+
 TEST(FitSection, TheCrossentropyByShapeHasNoSettings) {
   const RunFile run = run_with(", loss: {crossentropy: {reduction: sum}}");
   const std::string text = message_of([&] { compile_options(run); });

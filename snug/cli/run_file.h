@@ -96,8 +96,9 @@ void check_model_early(const RunFile& run);
 // Layers in the words of a run file.
 std::vector<Layer> read_layers(const YamlValue& list);
 
-// What `fit` says, for compile and for fit. The validation data is not set.
-CompileOptions compile_options(const RunFile& run);
+// What `fit` says, for compile and for fit. What it does not name of the former is as `loaded`, how
+// the model of a file was compiled. The validation data is not set.
+CompileOptions compile_options(const RunFile& run, const CompileOptions& loaded = {});
 FitOptions fit_options(const RunFile& run);
 // The place of a setting of fit, or of the section, or of the file.
 std::string place_of(const RunFile& run, std::string_view fit_setting);

@@ -116,14 +116,15 @@ void shuffle_by_blocks(Session& session) {
   session.data = data::block_shuffled(session.data, {.seed = fit.seed, .window_bytes = window});
 }
 
-// A model from a file goes on as it was compiled, unless the run says otherwise.
-bool keeps_compilation(const Session& session) {
-  if (!session.model.is_compiled()) return false;
+// A model from a file goes on as it was compiled, but for what the run says otherwise.
+void compile(Session& session) {
+  Model& model = session.model;
+  if (!model.is_compiled()) return model.compile(compile_options(session.run));
   const YamlValue* fit = session.run.section("fit");
   for (const char* key : {"loss", "optimizer", "metrics", "weighted_metrics"}) {
-    if (fit->find(key) != nullptr) return false;
+    if (fit->find(key) != nullptr)
+      return model.compile(compile_options(session.run, model.compiled().options()));
   }
-  return true;
 }
 
 }  // namespace
@@ -156,7 +157,7 @@ Session open_session(const Arguments& arguments) {
                   .rejected = data.bad_rows.rejected};
   placed(session.run.file, [&] { fit_network_to(session.model.network(), *session.data); });
   placed(place_of(session.run, "loss"), [&] {
-    if (!keeps_compilation(session)) session.model.compile(compile_options(session.run));
+    compile(session);
     check_targets(session);
   });
   check_rows(session, data);
