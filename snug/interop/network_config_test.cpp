@@ -68,6 +68,15 @@ std::string refusal(const Json& model) {
   return "it was read";
 }
 
+// A functional model of one layer, called with these keywords.
+Json called_with(const char* class_name, const Json& config, const Json& keywords) {
+  Json node = call({tensor("in")});
+  node["kwargs"] = keywords;
+  return functional(
+      {input("in", {nullptr, 4, 4, 1}), layer(class_name, "l", config, Json::array({node}))},
+      {"in", 0, 0}, {"l", 0, 0});
+}
+
 const Json kUnits = {{"units", 3}};
 
 // A chain of calls of one layer, or of a model that is such a chain of the next, and so on.
@@ -290,6 +299,16 @@ TEST(ReadNetwork, TakesNestedModelsAsKeras2NamesThem) {
   EXPECT_EQ(network->layers().size(), 2);
   outer["config"]["output_layers"][0][1] = 3;
   EXPECT_THROW(read_parsed(outer), Error) << "the nested model is called twice";
+}
+
+// Keras's own fit and predict decide about training, whatever a call of a functional model says.
+TEST(ReadNetwork, TheTrainingOfACallSaysNothing) {
+  const Json flip = called_with("RandomFlip", {{"mode", "horizontal"}}, {{"training", true}});
+  EXPECT_EQ(refusal(flip), "it was read");
+  EXPECT_EQ(refusal(called_with("BatchNormalization", {{"axis", -1}}, {{"training", false}})),
+            "it was read");
+  EXPECT_NE(refusal(called_with("RandomFlip", {}, {{"causal", true}})).find("causal = true"),
+            std::string::npos);
 }
 
 }  // namespace

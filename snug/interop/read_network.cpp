@@ -63,11 +63,12 @@ void flatten(const Json& value, CallArguments& into, int depth = 0) {
   for (const Json& item : value) flatten(item, into, depth + 1);
 }
 
-// Arguments that Snug's layers do not take are harmless where they say nothing: fit and predict
-// decide about training, so the `training = false` that Keras notes at each Dropout says nothing.
+// Arguments that Snug's layers do not take are harmless where they say nothing. So does `training`,
+// which Keras notes at each Dropout (false) and RandomFlip (true): its fit and predict put their
+// own in the place of it in every call of a functional model, nested ones too.
 void add_keywords(const Json& keywords, CallArguments& into) {
   for (const auto& [key, value] : keywords.items()) {
-    if (value.is_null() || (key == "training" && value == false)) continue;
+    if (value.is_null() || (key == "training" && value.is_boolean())) continue;
     if (key == "inputs" || key == "x" || key == "x1" || key == "x2")
       into.values.push_back(&value);
     else

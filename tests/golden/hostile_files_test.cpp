@@ -257,9 +257,9 @@ std::vector<Case> functional_cases() {
       {"slice",
        functional(R"([{"args": [{"class_name": "__slice__"}], "kwargs": {}}])", R"(["d", 0, 0])"),
        "do not take"},
-      {"training",
-       functional(R"([{"args": [["i", 0, 0]], "kwargs": {"training": true}}])", R"(["d", 0, 0])"),
-       "training = true"},
+      {"keyword",
+       functional(R"([{"args": [["i", 0, 0]], "kwargs": {"causal": true}}])", R"(["d", 0, 0])"),
+       "causal = true"},
       {"nothing", functional(R"([{"args": [], "kwargs": {}}])", R"(["d", 0, 0])"),
        "called on nothing"},
   };
