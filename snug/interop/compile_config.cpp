@@ -1,5 +1,7 @@
 #include "snug/interop/compile_config.h"
 
+#include <algorithm>
+
 #include "snug/base/error.h"
 #include "snug/interop/config_reader.h"
 #include "snug/interop/config_writer.h"
@@ -90,10 +92,14 @@ LossSpec read_losses(const Json& json, const ByOutput& outputs) {
   return losses;
 }
 
-// Per output where they are a map, or a list of lists of a model with several outputs.
-bool is_by_output(const Json& json, size_t outputs) {
+// Metrics by output: a map, or a list as long as there are outputs. A list without a list in it is
+// that of the only output, or of every output before Keras 3.
+bool is_by_output(const Json& json, size_t outputs, bool before_keras_3) {
   if (is_map(json)) return true;
-  return json.is_array() && json.size() == outputs && !json.empty() && json[0].is_array();
+  if (!json.is_array() || json.size() != outputs) return false;
+  const bool is_plain =
+      std::ranges::none_of(json, [](const Json& item) { return item.is_array(); });
+  return !is_plain || (outputs > 1 && !before_keras_3);
 }
 
 std::vector<double> read_loss_weights(const Json& json, const ByOutput& outputs) {
@@ -139,24 +145,26 @@ OrderedJson write_optimizer(const Optimizer& optimizer) {
 
 namespace {
 
-CompileOptions read_options(const Json& compile_config, const Network& network) {
+CompileOptions read_options(const Json& compile_config, const Network& network,
+                            bool before_keras_3) {
   const auto value = [&](const char* key) { return compile_config.value(key, Json()); };
   const ByOutput outputs(network);
   CompileOptions options{.optimizer = read_optimizer(value("optimizer"))};
   options.loss = read_losses(value("loss"), outputs);
   options.loss_weights = read_loss_weights(value("loss_weights"), outputs);
   const Json metrics = value("metrics"), weighted = value("weighted_metrics");
-  if (is_by_output(metrics, outputs.count())) {
+  if (is_by_output(metrics, outputs.count(), before_keras_3)) {
     for (const Json& item : outputs.split(metrics, "metrics"))
       options.output_metrics.push_back(read_metrics(item));
     if (outputs.count() == 1) options.metrics = std::exchange(options.output_metrics, {})[0];
   } else {
     options.metrics = read_metrics(metrics);
   }
-  if (is_by_output(weighted, outputs.count())) {
-    if (outputs.count() > 1)
+  if (is_by_output(weighted, outputs.count(), before_keras_3)) {
+    const std::vector<Json> lists = outputs.split(weighted, "weighted_metrics");
+    if (std::ranges::count(lists, lists[0]) != std::ssize(lists))
       throw Error("weighted_metrics: Snug has one list of them for all outputs");
-    options.weighted_metrics = read_metrics(outputs.split(weighted, "weighted_metrics")[0]);
+    options.weighted_metrics = read_metrics(lists[0]);
   } else {
     options.weighted_metrics = read_metrics(weighted);
   }
@@ -165,12 +173,13 @@ CompileOptions read_options(const Json& compile_config, const Network& network) 
 
 }  // namespace
 
-std::optional<CompileOptions> read_compile(const Json& compile_config, const Network& network) {
+std::optional<CompileOptions> read_compile(const Json& compile_config, const Network& network,
+                                           bool before_keras_3) {
   if (!compile_config.is_object() || compile_config.empty()) return std::nullopt;
   // Keras writes no optimizer where another save has removed it (keras.md 3.1).
   if (compile_config.value("optimizer", Json()).is_null()) return std::nullopt;
   try {
-    return read_options(compile_config, network);
+    return read_options(compile_config, network, before_keras_3);
   } catch (const Json::exception& error) {
     throw Error("how the model was compiled makes no sense ({}); the file is damaged",
                 error.what());
@@ -205,11 +214,28 @@ OrderedJson by_output(const std::vector<OrderedJson>& values, const NetworkEnds&
   return map;
 }
 
-// Keras takes a flat list for one output only.
-OrderedJson for_every_output(const std::vector<Metric>& metrics, size_t outputs,
-                             const NetworkEnds& form) {
-  if (outputs == 1) return write_metrics(metrics);
-  return by_output(std::vector<OrderedJson>(outputs, write_metrics(metrics)), form);
+// Keras takes one loss for several outputs, unless they have weights.
+OrderedJson write_losses(const CompileOptions& options, size_t outputs, const NetworkEnds& form) {
+  std::vector<OrderedJson> losses;
+  for (const Loss& item : options.loss.losses()) losses.push_back(write_loss(item));
+  if (losses.empty()) return nullptr;
+  if (losses.size() == 1 && outputs > 1 && !options.loss_weights.empty())
+    losses.resize(outputs, losses[0]);
+  return losses.size() == 1 ? losses[0] : by_output(losses, form);
+}
+
+// Keras takes a flat list for one output only. `more`: those of each output, or nothing.
+OrderedJson write_metrics(const std::vector<Metric>& of_all,
+                          const std::vector<std::vector<Metric>>& more, size_t outputs,
+                          const NetworkEnds& form) {
+  if (of_all.empty() && more.empty()) return nullptr;
+  std::vector<OrderedJson> lists;
+  for (size_t i = 0; i < outputs; ++i) {
+    std::vector<Metric> metrics = of_all;
+    if (!more.empty()) metrics.insert(metrics.end(), more[i].begin(), more[i].end());
+    lists.push_back(write_metrics(metrics));
+  }
+  return outputs == 1 ? lists[0] : by_output(lists, form);
 }
 
 }  // namespace
@@ -217,30 +243,17 @@ OrderedJson for_every_output(const std::vector<Metric>& metrics, size_t outputs,
 OrderedJson write_compile(const CompileOptions& options, const Network& network) {
   const NetworkEnds& form = network.output_ends;
   const size_t outputs = network.output_calls().size();
-  OrderedJson loss, loss_weights, metrics, weighted;
-  std::vector<OrderedJson> losses, output_metrics;
-  for (const Loss& item : options.loss.losses()) losses.push_back(write_loss(item));
-  if (losses.size() == 1)
-    loss = losses[0];
-  else if (!losses.empty())
-    loss = by_output(losses, form);
+  OrderedJson loss_weights;
   if (!options.loss_weights.empty()) {
     const std::vector<OrderedJson> weights(options.loss_weights.begin(),
                                            options.loss_weights.end());
     loss_weights = by_output(weights, form);
   }
-  for (const auto& list : options.output_metrics) output_metrics.push_back(write_metrics(list));
-  if (!output_metrics.empty())
-    metrics = by_output(output_metrics, form);
-  else if (!options.metrics.empty())
-    metrics = for_every_output(options.metrics, outputs, form);
-  if (!options.weighted_metrics.empty())
-    weighted = for_every_output(options.weighted_metrics, outputs, form);
   return {{"optimizer", write_optimizer(options.optimizer)},
-          {"loss", loss},
+          {"loss", write_losses(options, outputs, form)},
           {"loss_weights", loss_weights},
-          {"metrics", metrics},
-          {"weighted_metrics", weighted},
+          {"metrics", write_metrics(options.metrics, options.output_metrics, outputs, form)},
+          {"weighted_metrics", write_metrics(options.weighted_metrics, {}, outputs, form)},
           {"run_eagerly", false},
           {"steps_per_execution", 1},
           {"jit_compile", false}};

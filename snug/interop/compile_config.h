@@ -10,8 +10,9 @@
 namespace snug {
 
 // What `compile` takes for this network; nothing where the model was not compiled. Throws Error
-// that names what Snug lacks.
-std::optional<CompileOptions> read_compile(const Json& compile_config, const Network& network);
+// that names what Snug lacks. Before Keras 3, a plain list of metrics was for every output.
+std::optional<CompileOptions> read_compile(const Json& compile_config, const Network& network,
+                                           bool before_keras_3 = false);
 
 OrderedJson write_compile(const CompileOptions& options, const Network& network);
 

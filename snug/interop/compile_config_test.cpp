@@ -154,6 +154,41 @@ TEST(CompileConfig, IsWrittenInTheFormOfTheOutputs) {
             write_compile(several, *named));
 }
 
+// A list as long as there are outputs is by output, as Keras 3 takes it; Keras 2 took a plain one
+// for every output.
+TEST(CompileConfig, ReadsMetricsByOutput) {
+  const auto one = network(1), two = network(2);
+  const CompileOptions plain = read(R"(, "metrics": ["mae", "mse"])", *two);
+  ASSERT_EQ(plain.output_metrics.size(), 2);
+  EXPECT_TRUE(plain.metrics.empty());
+  EXPECT_EQ(plain.output_metrics[1][0].name(), "mse");
+  const CompileOptions absent = read(R"(, "metrics": [null, ["mse", "mae"]])", *two);
+  EXPECT_TRUE(absent.output_metrics.at(0).empty());
+  EXPECT_EQ(absent.output_metrics.at(1).size(), 2);
+  const Json config = Json::parse(R"({"optimizer": "sgd", "metrics": ["mae", "mse"]})");
+  EXPECT_EQ(read_compile(config, *two, /*before_keras_3=*/true)->metrics.size(), 2);
+  EXPECT_EQ(read(R"(, "metrics": ["mae"])", *one).metrics.size(), 1);
+}
+
+TEST(CompileConfig, IsWrittenForEveryOutput) {
+  const auto two = network(2), named = network(2, {"a", "b"});
+  const CompileOptions options{.optimizer = "adam",
+                               .loss = "mse",
+                               .loss_weights = {1, 2},
+                               .metrics = {"mae"},
+                               .weighted_metrics = {"mse"},
+                               .output_metrics = {{}, {"mape"}}};
+  const OrderedJson written = write_compile(options, *two);
+  EXPECT_EQ(written["loss"].dump(), R"(["mse","mse"])");
+  EXPECT_EQ(written["metrics"].dump(), R"([["mae"],["mae","mape"]])");
+  EXPECT_EQ(write_compile(options, *named)["loss"].dump(), R"({"a":"mse","b":"mse"})");
+  EXPECT_EQ(write_compile(options, *named)["metrics"].dump(),
+            R"({"a":["mae"],"b":["mae","mape"]})");
+  const Json parsed = Json::parse(written.dump());
+  EXPECT_EQ(read_compile(parsed, *two)->weighted_metrics.size(), 1);
+  EXPECT_EQ(write_compile(*read_compile(parsed, *two), *two), written);
+}
+
 // Words as a run file has them: those of make_loss, which keeps no word.
 TEST(CompileConfig, EveryLossIsReadBack) {
   const auto one = network(1);

@@ -131,6 +131,7 @@ KerasFile::~KerasFile() = default;
 std::string KerasFile::where() const { return inside_->where; }
 std::string KerasFile::columns() const { return inside_->columns; }
 bool KerasFile::has_model() const { return !inside_->config.is_null(); }
+bool KerasFile::is_legacy() const { return inside_->is_legacy; }
 
 std::shared_ptr<Network> KerasFile::network() const {
   if (!has_model())
@@ -143,7 +144,9 @@ std::shared_ptr<Network> KerasFile::network() const {
 }
 
 std::optional<CompileOptions> KerasFile::compile_options(const Network& network) const {
-  return at(where(), [&] { return read_compile(inside_->compile_config, network); });
+  return at(where(), [&] {
+    return read_compile(inside_->compile_config, network, is_before_3(inside_->version));
+  });
 }
 
 std::vector<WeightMatch> KerasFile::match(const Network& network, bool by_name) const {

@@ -26,6 +26,8 @@ class KerasFile {
 
   // A file of weights alone has no model.
   bool has_model() const;
+  // In the format of Keras 2's .h5 files.
+  bool is_legacy() const;
   // A new network with shapes and without values.
   std::shared_ptr<Network> network() const;
   // What the network was compiled with, if it was.

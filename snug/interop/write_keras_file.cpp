@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <ctime>
 
 #include "snug/base/error.h"
@@ -6,6 +7,7 @@
 #include "snug/interop/network_config.h"
 #include "snug/interop/weight_groups.h"
 #include "snug/interop/zip_archive.h"
+#include "snug/nn/loss_list.h"
 
 namespace snug {
 namespace {
@@ -78,21 +80,18 @@ void add_versions(Hdf5Tree& tree) {
 }
 
 // Keras 3 cannot read the short forms of a loss back from such files (keras.md 3.6).
-void lengthen(OrderedJson& loss, const Loss& given) {
-  if (loss.is_string()) loss = given->name;
+Loss lengthened(const Loss& loss) {
+  return loss.word().empty() ? loss : Loss(loss_by_word(loss.word())->name);
 }
 
 OrderedJson training_config(const SavedModel& model) {
-  OrderedJson config = write_compile(*model.compile, model.network);
+  CompileOptions options = *model.compile;
+  std::vector<Loss> losses = options.loss.losses();
+  std::ranges::transform(losses, losses.begin(), lengthened);
+  options.loss = std::move(losses);
+  OrderedJson config = write_compile(options, model.network);
   OrderedJson optimizer = config["optimizer"];
   config.erase("optimizer");
-  const std::vector<Loss>& losses = model.compile->loss.losses();
-  if (losses.size() == 1) {
-    lengthen(config["loss"], losses[0]);
-  } else {
-    size_t next = 0;
-    for (auto& item : config["loss"]) lengthen(item, losses[next++]);
-  }
   config["optimizer_config"] = {{"class_name", optimizer["class_name"]},
                                 {"config", optimizer["config"]}};
   return config;
