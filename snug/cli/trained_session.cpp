@@ -91,7 +91,7 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   const RunData data = open_data(run, {.cache = arguments.cache(),
                                        .inputs_only = need == DataNeed::inputs,
                                        .fitted = KerasFile(file).columns()});
-  Model model = load_model(file);
+  Model model = load_model(file, {.compile = need == DataNeed::targets});
   if (need == DataNeed::targets && !model.is_compiled()) model.compile(compile_options(run));
   EvaluateOptions options{.batch_size = fit.batch_size,
                           .memory = fit.memory,

@@ -1,10 +1,11 @@
 // Models from Keras's files and back.
 
-#include <cstring>
+#include <algorithm>
 
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/interop/keras_file.h"
+#include "snug/interop/weight_groups.h"
 #include "snug/train/model.h"
 
 namespace snug {
@@ -66,35 +67,70 @@ SavedModel saved(Model& model, const Path& path) {
   return saved;
 }
 
+// An array of the optimizer's state; the learning rate is in no slot.
+struct StateArray {
+  std::string name;
+  Type type;
+  VariablePtr slot;
+};
+
+// In Keras's order.
+std::vector<StateArray> state_arrays(const OptimizerState& state) {
+  std::vector<StateArray> arrays;
+  for (const size_t i : saved_slots(state.roles())) {
+    const VariablePtr& slot = state.slots()[i];
+    arrays.push_back({slot->name(), slot->type(), slot});
+    if (i == 0 && has_rate(state.optimizer()))
+      arrays.push_back({"learning_rate", {DType::float32, {}}, nullptr});
+  }
+  return arrays;
+}
+
+// Why the arrays of a file are not those that the optimizer has; empty where they are.
+std::string difference(const OptimizerArrays& found, const std::vector<StateArray>& wanted,
+                       std::string_view optimizer) {
+  if (found.datasets.size() != wanted.size())
+    return fmt::format("has {} variables where {} has {}", found.datasets.size(), optimizer,
+                       wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!fits(*found.datasets[i], wanted[i].type))
+      return fmt::format("has {} where {}'s {} is {}", found.datasets[i]->text(), optimizer,
+                         wanted[i].name, wanted[i].type.text());
+  }
+  return {};
+}
+
+void read_arrays(const OptimizerArrays& from, const std::vector<StateArray>& arrays,
+                 OptimizerState& state) {
+  allocate_unfilled(state.slots());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i].slot) {
+      read_array(*from.datasets[i], arrays[i].slot->tensor());
+      continue;
+    }
+    float rate = 0;
+    read_array(*from.datasets[i], {arrays[i].type, &rate});
+    state.set_learning_rate(static_cast<double>(rate));
+  }
+  // Any row of a table may have been touched before.
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    if (state.roles()[i].role == Slot::Role::touched)
+      std::ranges::fill(state.slots()[i]->tensor().as<uint8_t>(), uint8_t{1});
+  }
+}
+
 // As Keras does: state that does not belong to this optimizer is left out with a warning.
 void read_optimizer_state(const KerasFile& file, const Model& model) {
-  const OptimizerArrays arrays = file.optimizer();
+  const OptimizerArrays found = file.optimizer();
   OptimizerState state = model.compiled().optimizer_state();
-  const Optimizer& optimizer = state.optimizer();
-  state.prepare(model.trainable_variables());
-  const size_t rates = has_rate(optimizer) ? 1 : 0;
-  bool fit = arrays.datasets.size() == state.slots().size() + rates;
-  const auto array_of = [&](size_t slot) { return arrays.datasets[slot == 0 ? 0 : slot + rates]; };
-  for (size_t i = 0; fit && i < state.slots().size(); ++i)
-    fit = fits(*array_of(i), state.slots()[i]->type());
-  const Type rate_type{DType::float32, {}};
-  if (fit && rates > 0) fit = fits(*arrays.datasets[1], rate_type);
-  if (!fit) {
-    if (!arrays.datasets.empty())
-      log_message(LogLevel::warning,
-                  "{}: the optimizer's state has {} variables where {} has {}; training begins "
-                  "with a fresh state",
-                  file.where(), arrays.datasets.size(), optimizer->class_name(),
-                  state.slots().size() + rates);
-    return;
-  }
-  allocate_unfilled(state.slots());
-  for (size_t i = 0; i < state.slots().size(); ++i)
-    read_array(*array_of(i), state.slots()[i]->tensor());
-  if (rates == 0) return;
-  float rate = 0;
-  read_array(*arrays.datasets[1], {rate_type, &rate});
-  state.set_learning_rate(static_cast<double>(rate));
+  if (state.slots().empty()) state.prepare(model.trainable_variables());
+  const std::vector<StateArray> wanted = state_arrays(state);
+  const std::string why = difference(found, wanted, state.optimizer()->class_name());
+  if (why.empty())
+    read_arrays(found, wanted, state);
+  else if (!found.datasets.empty())
+    log_message(LogLevel::warning, "{}: the optimizer's state {}; it is left out", file.where(),
+                why);
 }
 
 }  // namespace
@@ -105,9 +141,9 @@ Model load_model(const Path& path, const LoadModelOptions& options, FileSystem& 
   model.columns = file.columns();
   std::vector<WeightMatch> matches = file.match(model.network());
   check_matches(matches, /*skip_mismatch=*/false, file.where());
-  if (std::optional<CompileOptions> compile = file.compile_options(model.network());
-      compile && options.compile)
-    model.compile(std::move(*compile));
+  std::optional<CompileOptions> compile;
+  if (options.compile) compile = file.compile_options(model.network());
+  if (compile) model.compile(std::move(*compile));
   allocate_unfilled(model.weights());
   read_matches(matches);
   if (model.is_compiled()) read_optimizer_state(file, model);
@@ -123,6 +159,8 @@ void Model::load_weights(const Path& path, const LoadWeightsOptions& options, Fi
   check_matches(matches, options.skip_mismatch, file.where());
   ensure_weights(0);
   read_matches(matches);
+  if (is_compiled() && !options.by_name && !options.skip_mismatch && !file.is_legacy())
+    read_optimizer_state(file, *this);
 }
 
 void Model::save(const Path& path, FileSystem& files) {
@@ -135,7 +173,7 @@ void Model::save(const Path& path, FileSystem& files) {
 
 size_t Model::bytes_to_save() const {
   constexpr size_t kBuffers = size_t{512} << 10, kOfALayer = size_t{8} << 10;
-  return kBuffers + kOfALayer * network_->layers().size();
+  return kBuffers + kOfALayer * weight_groups(*network_).size();
 }
 
 void Model::save_weights(const Path& path, FileSystem& files) {

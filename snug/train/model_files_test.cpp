@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "snug/base/error.h"
+#include "snug/base/log.h"
 #include "snug/data/arrays.h"
 #include "snug/nn/dense.h"
 #include "snug/testing/memory_files.h"
@@ -22,6 +23,14 @@ Sequential model(const Optimizer& optimizer) {
   model.compile({.optimizer = optimizer, .loss = "mse", .metrics = {"mae"}});
   return model;
 }
+
+// No class of Keras's.
+struct OwnLoss final : LossDefinition {
+  std::string_view class_name() const override { return "OwnLoss"; }
+  void settings(SettingVisitor&) override {}
+  Type target_type(const Type& predictions, const Shape&) const override { return predictions; }
+  Value values(Tracer&, Value, Value predictions) const override { return predictions; }
+};
 
 // Every optimizer goes on from its file as if it had never stopped.
 TEST(ModelFiles, KeepTheStateOfEveryOptimizer) {
@@ -84,6 +93,66 @@ TEST(ModelFiles, OfAModelThatIsNotCompiledHaveNoOptimizer) {
   one.save("m.h5", files);
   EXPECT_FALSE(load_model("m.keras", {}, files).is_compiled());
   EXPECT_FALSE(load_model("m.h5", {}, files).is_compiled());
+}
+
+// A loss that nothing can read does not matter then.
+TEST(ModelFiles, AreReadWithoutTheirCompilation) {
+  MemoryFiles files;
+  const std::string path = "m.keras";
+  Sequential one = model(SGD());
+  one.compile({.optimizer = SGD(), .loss = Loss(std::make_shared<OwnLoss>())});
+  one.save(path, files);
+  EXPECT_THROW(load_model(path, {}, files), Error);
+  Model two = load_model(path, {.compile = false}, files);
+  EXPECT_FALSE(two.is_compiled());
+  EXPECT_EQ(two.get_weights(), one.get_weights());
+}
+
+// As Keras 3 does, whether the model has made a step before or not.
+TEST(ModelFiles, OfWeightsHaveTheStateOfTheOptimizer) {
+  const FitOptions options{.batch_size = 2, .epochs = 3, .shuffle = false, .verbose = 0};
+  MemoryFiles files;
+  Sequential one = model(Adam());
+  one.fit(rows(), options);
+  one.save_weights("m.weights.h5", files);
+  Sequential fresh = model(Adam()), trained = model(Adam()), by_name = model(Adam());
+  trained.fit(rows(), {.batch_size = 1, .verbose = 0});
+  by_name.load_weights("m.weights.h5", {.by_name = true}, files);
+  EXPECT_EQ(by_name.compiled().iterations(), 0);
+  one.fit(rows(), options);
+  for (Sequential* two : {&fresh, &trained}) {
+    two->load_weights("m.weights.h5", {}, files);
+    EXPECT_EQ(two->compiled().iterations(), 6);
+    two->fit(rows(), options);
+    EXPECT_EQ(two->get_weights(), one.get_weights());
+  }
+}
+
+TEST(ModelFiles, SayWhichStateDoesNotFit) {
+  MemoryFiles files;
+  model(Adam()).save_weights("m.weights.h5", files);
+  std::vector<std::string> said;
+  const LogSink before =
+      set_log_sink([&](LogLevel, std::string_view text) { said.emplace_back(text); });
+  model(SGD()).load_weights("m.weights.h5", {}, files);
+  // As many variables, in another order.
+  model(RMSprop({.momentum = 0.5})).load_weights("m.weights.h5", {}, files);
+  set_log_sink(before);
+  ASSERT_EQ(said.size(), 2);
+  const std::string state = "m.weights.h5: the optimizer's state has ";
+  EXPECT_EQ(said[0], state + "10 variables where SGD has 2; it is left out");
+  EXPECT_EQ(said[1], state + "float32[2, 3] where RMSprop's dense_bias_velocity is float32[3]; it "
+                             "is left out");
+}
+
+// Layers within models are held while a file is written, too.
+TEST(ModelFiles, CountTheLayersOfNestedModels) {
+  std::vector<Layer> layers = {Input({2})};
+  for (int i = 0; i < 20; ++i) layers.push_back(Dense(2));
+  Sequential flat(layers, "flat");
+  const Symbol x = Input({2});
+  const Model nested({x}, {flat.layer()(x)});
+  EXPECT_GE(nested.bytes_to_save(), flat.bytes_to_save());
 }
 
 TEST(ModelFiles, SayWhatCannotBeSaved) {

@@ -4,6 +4,7 @@
 #include "snug/base/memory.h"
 #include "snug/interop/event_file.h"
 #include "snug/interop/keras_file.h"
+#include "snug/interop/weight_groups.h"
 #include "snug/train/callback_definitions.h"
 #include "snug/train/model.h"
 
@@ -29,7 +30,7 @@ void TensorBoardCallback::settings(SettingVisitor& visitor) {
 // The model as text when training begins, and what waits to be written.
 size_t TensorBoardCallback::held_bytes(const Model& model) const {
   constexpr size_t kWaiting = size_t{32} << 10, kOfALayer = size_t{8} << 10;
-  return kWaiting + kOfALayer * model.network().layers().size();
+  return kWaiting + kOfALayer * weight_groups(model.network()).size();
 }
 
 void TensorBoardCallback::on_train_begin() {
