@@ -141,8 +141,9 @@ TEST(ModelFiles, SayWhichStateDoesNotFit) {
   ASSERT_EQ(said.size(), 2);
   const std::string state = "m.weights.h5: the optimizer's state has ";
   EXPECT_EQ(said[0], state + "10 variables where SGD has 2; it is left out");
-  EXPECT_EQ(said[1], state + "float32[2, 3] where RMSprop's dense_bias_velocity is float32[3]; it "
-                             "is left out");
+  EXPECT_EQ(said[1], state +
+                         "float32[2, 3] where RMSprop's dense_bias_velocity is float32[3]; it "
+                         "is left out");
 }
 
 // Layers within models are held while a file is written, too.
