@@ -1,7 +1,5 @@
 #include <fmt/args.h>
 
-#include <ranges>
-
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/base/repeated_warning.h"
@@ -10,6 +8,12 @@
 
 namespace snug {
 namespace {
+
+std::vector<std::string> names_of(const Logs& logs) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : logs) names.push_back(name);
+  return names;
+}
 
 // "at_{epoch:02d}_{loss}" has epoch and loss; braces that are doubled stand for themselves.
 std::vector<std::string> names_in_braces(std::string_view text) {
@@ -98,7 +102,7 @@ class ModelCheckpointDefinition final : public CallbackDefinition {
       log_message(LogLevel::warning,
                   "ModelCheckpoint: filepath is \"{}\", but nothing measures {}; unless a callback "
                   "adds it to the logs, take one of {}",
-                  filepath_, name, fmt::join(logs | std::views::keys, ", "));
+                  filepath_, name, fmt::join(names_of(logs), ", "));
       logs[name] = 0;
     }
     path_of(0, options_.save_freq ? Batch(0) : std::nullopt, logs);
