@@ -103,8 +103,9 @@ TEST(NoRows, AreNotAskedFor) {
                   "evaluate: batch_size is " + number);
     expect_within(message_of([&] { model.evaluate(rows.regression(), {.steps = bad}); }),
                   "evaluate: steps is " + number);
-    expect_within(message_of([&] { model.predict(rows.regression(), {.batch_size = bad}); }),
-                  "predict: batch_size is " + number);
+    expect_within(
+        message_of([&] { model.predict(rows.regression(), EvaluateOptions{.batch_size = bad}); }),
+        "predict: batch_size is " + number);
     expect_within(message_of([&] { model.predict(rows.regression(), {.steps = bad}); }),
                   "predict: steps is " + number);
   }
