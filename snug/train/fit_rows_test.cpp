@@ -106,8 +106,9 @@ TEST(NoRows, AreNotAskedFor) {
     expect_within(
         message_of([&] { model.predict(rows.regression(), EvaluateOptions{.batch_size = bad}); }),
         "predict: batch_size is " + number);
-    expect_within(message_of([&] { model.predict(rows.regression(), {.steps = bad}); }),
-                  "predict: steps is " + number);
+    expect_within(
+        message_of([&] { model.predict(rows.regression(), EvaluateOptions{.steps = bad}); }),
+        "predict: steps is " + number);
   }
 }
 
