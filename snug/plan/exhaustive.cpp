@@ -11,8 +11,8 @@
 namespace snug {
 namespace {
 
-constexpr size_t kMostUnits = 16, kMostUnitsAtLast = 32, kMostValues = 64;
-constexpr size_t kMostStates = 150'000, kMostStatesAtLast = 2'000'000;
+constexpr size_t kMostUnits = 16, kMostValues = 64;
+constexpr size_t kMostStates = 150'000;
 
 using Values = uint64_t;
 using Units = uint32_t;
@@ -38,8 +38,7 @@ struct Visit {
 
 class Exhaustive {
  public:
-  Exhaustive(const UnitGraph& graph, int64_t limit, size_t most_states)
-      : graph_(graph), limit_(limit), most_states_(most_states) {
+  Exhaustive(const UnitGraph& graph, int64_t limit) : graph_(graph), limit_(limit) {
     for (const Unit& unit : graph.units) {
       reads_.push_back(mask(unit.in));
       writes_.push_back(mask(unit.out));
@@ -63,7 +62,7 @@ class Exhaustive {
       if (visit.done) continue;
       visit.done = true;
       if (state.ran == all && (state.there & pinned_) == pinned_) return {true, path(state)};
-      if (visits_.size() > most_states_) return {};
+      if (visits_.size() > kMostStates) return {};
       for (int u = 0; u < static_cast<int>(graph_.units.size()); ++u) {
         if ((reads_[u] & ~state.there) == 0 && may_run(u, state))
           run_unit(u, state, visit.again_ns);
@@ -157,7 +156,7 @@ class Exhaustive {
   template <typename Reached>
   void drop_some(Values there, Values droppable, int64_t excess, const Reached& reached) {
     if (excess <= 0) return reached(there);
-    if (bytes(droppable) < excess || visits_.size() > most_states_) return;
+    if (bytes(droppable) < excess || visits_.size() > kMostStates) return;
     for (Values rest = droppable; rest != 0; rest &= rest - 1) {
       const Values one = rest & -rest;
       drop_some(there & ~one, rest & ~one, excess - graph_.bytes[std::countr_zero(one)], reached);
@@ -175,7 +174,6 @@ class Exhaustive {
 
   const UnitGraph& graph_;
   int64_t limit_;
-  size_t most_states_;
   std::vector<Values> reads_, writes_;
   Values given_ = 0, pinned_ = 0;
   Values stays_ = 0;  // Is never dropped: it could not come back, or it takes nothing.
@@ -194,12 +192,7 @@ class Exhaustive {
 
 ExhaustiveResult search_exhaustively(const UnitGraph& graph, int64_t limit) {
   if (graph.units.size() > kMostUnits || graph.bytes.size() > kMostValues) return {};
-  return Exhaustive(graph, limit, kMostStates).run();
-}
-
-ExhaustiveResult search_exhaustively_at_last(const UnitGraph& graph, int64_t limit) {
-  if (graph.units.size() > kMostUnitsAtLast || graph.bytes.size() > kMostValues) return {};
-  return Exhaustive(graph, limit, kMostStatesAtLast).run();
+  return Exhaustive(graph, limit).run();
 }
 
 }  // namespace snug

@@ -19,8 +19,4 @@ struct ExhaustiveResult {
 // Any order of the units, any unit again at any time. For up to 16 units and 64 values.
 ExhaustiveResult search_exhaustively(const UnitGraph& graph, int64_t limit);
 
-// The same for up to 32 units, which may take seconds and some hundred MiB: where nothing else has
-// found a sequence.
-ExhaustiveResult search_exhaustively_at_last(const UnitGraph& graph, int64_t limit);
-
 }  // namespace snug

@@ -6,7 +6,6 @@
 
 #include "snug/plan/beam.h"
 #include "snug/plan/eviction.h"
-#include "snug/plan/exhaustive.h"
 #include "snug/plan/nested.h"
 #include "snug/plan/seeds.h"
 #include "snug/plan/undo.h"
@@ -203,8 +202,6 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
     if (!search.found()) search.consider(walk(graph, sequence, limit, order));
   }
   if (!search.found() && effort == Effort::thorough) search.consider(search_widely(graph, limit));
-  if (!search.found() && effort == Effort::thorough)
-    search.consider(search_exhaustively_at_last(graph, limit).sequence);
   return search.take();
 }
 

@@ -115,15 +115,6 @@ TEST(Problems, PlansOfStepsAreValidAndFoundAtTheFloorAndAThird) {
   EXPECT_GE(found, asked * 97 / 100);
 }
 
-TEST(Problems, WhatOnlyALookAtAllSequencesFinds) {
-  const Problem problem = testing::random_step(426, 8);
-  const int64_t limit = testing::floor_of(problem) * 13 / 10;
-  const std::optional<Plan> plan = Squeezer(problem).plan(limit, Effort::thorough);
-  ASSERT_TRUE(plan);
-  validate(problem, *plan);
-  EXPECT_LE(plan->arena_bytes, limit);
-}
-
 TEST(Problems, PlansOfAnyGraphAreValid) {
   for (int i = 0; i < problem_count(40); ++i) {
     const Problem problem = testing::random_graph(i, 13 + i % 90);
