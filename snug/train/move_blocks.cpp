@@ -44,6 +44,7 @@ void order(std::vector<BlockMove>& moves, std::byte* begin) {
 }  // namespace
 
 void move_blocks(std::vector<BlockMove> moves) {
+  std::erase_if(moves, [](const BlockMove& move) { return move.bytes == 0; });
   if (moves.empty()) return;
   order(moves, pack(moves, end_of(moves)));
   // From the lowest on: those that still wait stand at the end, where as many bytes go at least.
