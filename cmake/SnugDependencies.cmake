@@ -2,9 +2,9 @@
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Without these ccache does not take what uses a precompiled header.
+  # Without the first two ccache does not take what uses a precompiled header; the last spares it a preprocessor run.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-    CCACHE_PCH_EXTSUM=true CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+    CCACHE_PCH_EXTSUM=true CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_DEPEND=true ${CCACHE})
 endif()
 
 include(SnugLibraries)

@@ -12,6 +12,8 @@ import sys
 KEPT = ("ENVIRONMENT", "FAIL_REGULAR_EXPRESSION", "PASS_REGULAR_EXPRESSION", "PROCESSORS", "RUN_SERIAL",
         "SKIP_REGULAR_EXPRESSION", "SKIP_RETURN_CODE", "TIMEOUT", "WORKING_DIRECTORY", "WILL_FAIL")
 SANITIZED = ("asan", "tsan")
+# What takes a minute or more under a sanitizer begins first, so that no core is idle at the end.
+LONG = ("train_test", "ops_test", "plan_test", "kernels_test")
 
 
 def quoted(value):
@@ -48,6 +50,8 @@ def entry(preset, test):
     properties["LABELS"] = [preset]
     # Programs that use all cores run alone; sanitized ones wait more than they compute.
     properties["PROCESSORS"] = 1 if preset in SANITIZED else properties.get("PROCESSORS", 2)
+    if preset in SANITIZED and test["name"] in LONG:
+        properties["COST"] = 100
     yield f"add_test({name} {' '.join(quoted(word) for word in test['command'])})"
     for key, value in properties.items():
         yield f"set_tests_properties({name} PROPERTIES {key} {quoted(value)})"
