@@ -12,7 +12,6 @@ namespace snug {
 // The graph with another way to make the values again that have a price: a unit without inputs that
 // reads the value back from the file. The values that go there count with the pages they stand on.
 UnitGraph with_reads(const Problem& problem, UnitGraph graph, const std::vector<double>& price_ns);
-inline bool is_read(const Unit& unit) { return unit.nodes.empty(); }
 
 // Schedule and transfers of a sequence of such a graph. The nodes of the schedule are those of the
 // problem, then the transfers.

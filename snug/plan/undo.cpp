@@ -65,8 +65,8 @@ class Undo {
     return true;
   }
 
-  // Where the copy before the position would live on; nothing where nobody reads the one that is
-  // made at the position.
+  // Where the copy before the position would live on, which there must be; nothing where nobody
+  // reads the one that is made at the position.
   std::optional<int> lives_from(int value, int position) const {
     const std::span<const Touch> touches = timeline_.touches(value);
     const int at = timeline_.touch_at(value, position);
@@ -74,8 +74,9 @@ class Undo {
     return touches[at - 1].position + 1;
   }
 
-  // Lets the copy before the position live up to it. False: it does not fit.
+  // Lets the copy before the position live up to it. False: there is none, or it does not fit.
   bool add(int value, int position) {
+    if (timeline_.touch_at(value, position) == 0) return false;
     const std::optional<int> from = lives_from(value, position);
     if (!from) return true;
     if (live_.most(*from, position) + graph_.bytes[value] > limit_) return false;
@@ -97,7 +98,7 @@ class Undo {
 
 // Without the executions whose values nobody reads before they are made once more, as long as every
 // unit of the program still runs: often a value is needed so late that its first execution can
-// wait.
+// wait. What is read back must have been made before.
 Sequence without_unread(const UnitGraph& graph, const Sequence& sequence) {
   std::vector<char> wanted = graph.pinned;
   std::vector<int> left(graph.units.size(), 0);
@@ -112,7 +113,7 @@ Sequence without_unread(const UnitGraph& graph, const Sequence& sequence) {
       continue;
     }
     kept.push_back(*u);
-    for (const int v : unit.out) wanted[v] = 0;
+    for (const int v : unit.out) wanted[v] = is_read(unit) ? 1 : 0;
     for (const int v : unit.in) wanted[v] = 1;
   }
   return {kept.rbegin(), kept.rend()};

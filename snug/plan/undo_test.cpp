@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "snug/plan/random_problem.h"
+#include "snug/plan/spill_schedule.h"
 #include "snug/plan/timeline.h"
 
 namespace snug {
@@ -36,6 +37,16 @@ TEST(Undo, KeepsWhatTheLimitAsksFor) {
   // Beside the given value and two others there is no room for value 1 while node 2 runs.
   EXPECT_EQ(without_waste(graph, again, 64 * 3, work), again);
   EXPECT_EQ(without_waste(graph, again, 64 * 4, work), (std::vector<int>{0, 1, 2, 3}));
+}
+
+// Nobody reads the first copy but the file.
+TEST(Undo, WhatIsReadBackIsMadeBefore) {
+  const Problem problem = small();
+  const UnitGraph graph = with_reads(problem, UnitGraph(problem), {0, 1, 0, 0, 0});
+  const int read = graph.producer[1];
+  int64_t work = 1000;
+  EXPECT_EQ(without_waste(graph, {0, read, 1, 2, 0, 3}, INT64_MAX, work),
+            (std::vector<int>{0, 1, 2, 3}));
 }
 
 TEST(Undo, LeavesAProgramAlone) {

@@ -25,6 +25,9 @@ struct Unit {
   int section = 0;
 };
 
+// It makes its value by reading it back from the spill file.
+inline bool is_read(const Unit& unit) { return unit.nodes.empty(); }
+
 struct UnitGraph {
   explicit UnitGraph(const Problem& problem);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "snug/exec/spill_file.h"
 #include "snug/nn/activation_layers.h"
 #include "snug/nn/convolution.h"
 #include "snug/nn/dropout.h"
@@ -127,13 +128,18 @@ struct Outcome {
   bool by_node = false;  // On all rows, one node after the other.
   bool again = false;    // Something is computed again.
   bool fed = false;      // Rows are brought by the stages that read them.
+  bool spilled = false;  // Values wait on the disk.
 };
+
+// A disk so fast that the planner takes it wherever something has to give.
+inline constexpr DiskSpeed kFastDisk{.read = 1000, .write = 1000, .start_ns = 10};
 
 struct TrainingOptions {
   int64_t budget_bytes = kUnlimited;
   int threads = 2;
   bool reproducible = false;
   bool feed = true;
+  bool spill = false;
 };
 
 class Training {
@@ -153,14 +159,17 @@ class Training {
                                                .feed_inputs = options.feed,
                                                .reproducible = options.reproducible,
                                                .budget_bytes = options.budget_bytes,
-                                               .costs = CostModel{}});
+                                               .costs = CostModel{.disk = kFastDisk},
+                                               .spill = {.allowed = options.spill}});
     allocate(model_.weights(), 7);
     allocate(model_.compiled().slots(), 7);
     Variables state;
     for (const auto& [variable, value] : runner_->step().variables) state.push_back(variable);
     allocate(state, 7);
     arena_ = Arena(runner_->arena_bytes());
-    runner_->bind(arena_.data());
+    if (runner_->file_bytes() > 0)
+      file_.emplace(real_files(), spill_folder(real_files(), {}), runner_->file_bytes());
+    runner_->bind(arena_.data(), file_ ? &file_->queue() : nullptr);
   }
 
   Outcome run(Program::Mode mode = Program::Mode::plain) {
@@ -180,11 +189,13 @@ class Training {
     const Program& program = *runner_->programs()[0];
     outcome.weights = model_.get_weights();
     outcome.total_bytes = program.plan().total_bytes();
-    const PartitionOptions& cut = runner_->cuts()[0];
-    outcome.by_node = !cut.parts;
-    outcome.cut = cut.forced_part_rows > 0 || outcome.by_node;
+    for (const PartitionOptions& cut : runner_->cuts()) {
+      outcome.by_node |= !cut.parts;
+      outcome.cut |= cut.forced_part_rows > 0 || !cut.parts;
+    }
     outcome.again = program.plan().steps.size() > program.problem().nodes.size();
     outcome.fed = program.tensor(runner_->step().inputs[0]).data == nullptr;
+    outcome.spilled = !program.plan().transfers.empty();
     return outcome;
   }
 
@@ -222,8 +233,9 @@ class Training {
   std::vector<int32_t> labels_, words_;
   std::vector<float> weights_;
   std::optional<Stager> stager_;
-  std::unique_ptr<Runner> runner_;
   Arena arena_;
+  std::optional<SpillFile> file_;
+  std::unique_ptr<Runner> runner_;
 };
 
 inline int64_t least_budget_of(const Case& c, TrainingOptions options = {}) {

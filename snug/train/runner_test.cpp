@@ -85,6 +85,24 @@ TEST(Budget, DoesNotChangeTheResult) {
   }
 }
 
+// The same with a disk that values may wait on.
+TEST(Budget, DoesNotChangeTheResultWhereValuesWaitOnTheDisk) {
+  int spilled = 0;
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const Outcome free = Training(c, {}).run();
+    const int64_t least = least_budget_of(c, {.spill = true});
+    for (const int64_t budget : budgets_of(least, free.total_bytes)) {
+      SCOPED_TRACE(fmt::format("budget {} of {}..{}", budget, least, free.total_bytes));
+      const Outcome tight = Training(c, {.budget_bytes = budget, .spill = true}).run();
+      EXPECT_LE(tight.total_bytes, budget);
+      spilled += tight.spilled;
+      expect_same(free, tight, c);
+    }
+  }
+  EXPECT_GT(spilled, 5) << "too little waits on the disk to be a test of it";
+}
+
 // Every budget, every cut, any number of threads: the same bits.
 TEST(Reproducible, GivesTheSameBitsWithEveryPlan) {
   int cut = 0, again = 0;
