@@ -17,8 +17,9 @@ struct Budget {
   // before its first step.
   int64_t reserve_bytes = 0;
   bool whole_process = false;
-  // Of code and constants, where the budget is the process's: what is resident before this run,
-  // and what is touched once by any.
+  // Where the budget is the process's: what the kernel keeps for it before this run, and the pages
+  // of code and constants that are resident then, or are touched once by any.
+  int64_t kernel_bytes = 0;
   FilePages file_pages;
 
   // For state, arena and what callbacks keep.
@@ -28,6 +29,13 @@ struct Budget {
 // `memory` 0: what the machine leaves. `held_bytes` of this run's own state are resident already:
 // weights that were trained before, buffers of its sources.
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes = 0);
+
+// The budget without its limit.
+Budget without_limit(Budget budget);
+
+// How much of the libraries is resident differs by as much from process to process: the system maps
+// pages around those that are touched, and where it begins depends on the addresses of this one.
+int64_t chance_bytes(const Budget& budget);
 
 // A guess at what compiled kernels, stacks and first-touched pages of code will add for a step:
 // low, for what they took is measured when they are compiled, and planned with.

@@ -184,7 +184,7 @@ class FitPlanner {
     plan.budget_bytes = budget.bytes;
     plan.process_bytes = budget.process_bytes;
     plan.reserve_bytes = budget.reserve_bytes;
-    if (budget.whole_process) plan.kernel_bytes = kernel_bytes();
+    plan.kernel_bytes = budget.kernel_bytes;
     Variables state = model_.weights();
     plan.weight_bytes = static_cast<int64_t>(state_bytes(state));
     plan.slot_bytes = static_cast<int64_t>(state_bytes(compiled_.slots()));

@@ -39,6 +39,8 @@ struct RunnerOptions {
 // The speeds of this machine as far as they are known without measuring.
 CostModel known_costs(int threads);
 DiskSpeed known_disk(const SpillOptions& spill);
+// The same, measured where they are not known; of the disk only where values may go there.
+CostModel measured_costs(int threads, const SpillOptions& spill, bool spills);
 
 // What of a disk a step may take: nothing where it is not allowed, or where no folder can hold such
 // a file; the folder is then chosen. Throws FileError for a folder of the user's that cannot.
@@ -70,8 +72,9 @@ class Runner {
   // the bits of sums over rows.
   const std::vector<PartitionOptions>& cuts() const { return cuts_; }
 
-  // The least predicted time of a step of the first number of rows at so many budgets.
-  std::vector<CurvePoint> curve(int points) const;
+  // How a step of the first number of rows runs, and in which predicted time; the budget is left
+  // out.
+  CurvePoint point() const;
 
   // Compiles the kernels of all programs, which takes memory beside the arena; bind() does it where
   // it was not done.
