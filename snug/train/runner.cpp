@@ -1,6 +1,7 @@
 #include "snug/train/runner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
@@ -80,7 +81,7 @@ CostSource Runner::cost_source(int64_t budget_bytes) const {
     // that has more.
     constexpr int64_t kForMeasuring = 24_MiB;
     const SpillOptions& spill = options_.spill_file;
-    if (budget_bytes >= kForMeasuring)
+    if (options_.measures && budget_bytes >= kForMeasuring)
       return measured_costs(threads, spill, options_.spill.allowed);
     CostModel costs = known_costs(threads);
     if (options_.spill.allowed) costs.disk = known_disk(spill);
@@ -105,10 +106,14 @@ CurvePoint Runner::point() const {
                    .spilled_bytes = spilled_bytes(problem, plan).written,
                    .node_by_node = !cuts_[0].parts && options_.partition.parts};
   if (point.step_ns > 0) return point;
-  // No budget binds it, and nothing was weighed: its rows are brought before it runs.
-  point.step_ns = predicted_ns(problem, plan);
-  for (const Value& input : instantiate_options().fed)
+  // No budget binds it, and nothing was weighed yet. Its rows are brought before it runs.
+  InstantiateOptions options = instantiate_options();
+  for (const Value& input : std::exchange(options.fed, {}))
     point.step_ns += feed_ns(graph(), input, program.rows());
+  if (const CostSource costs = cost_source(0)) options.costs = costs();
+  const Instance weighed =
+      instantiate(graph(), step_.results(), program.rows(), options_.target, options);
+  point.step_ns += predicted_ns(weighed.problem, plan);
   return point;
 }
 

@@ -29,9 +29,10 @@ struct RunnerOptions {
   // Rows of a batch that may come, of a number not known yet: a program is made for so many, whose
   // place program_for() gives to the one that is needed. 0: none.
   int64_t spare_rows = 0;
-  // The speeds that a budget's plan is weighed by; without, those of this machine, measured when a
-  // budget first binds.
+  // The speeds that a budget's plan is weighed by; without, those of this machine, asked for when a
+  // budget first binds, and then measured where they are not known and may be.
   std::optional<CostModel> costs;
+  bool measures = true;
   SpillLimits spill;
   SpillOptions spill_file;  // With a folder, where `spill` allows one.
 };
