@@ -143,8 +143,7 @@ int print_list(Session& session, const Arguments& arguments) {
   const int64_t rows = session.data->rows().value_or(int64_t{1} << 20);
   Json lines = Json::array();
   int64_t largest = 0;
-  if (!arguments.json)
-    fmt::print("batch size        memory  fits {}\n", bytes_text(budget.bytes));
+  if (!arguments.json) fmt::print("batch size        memory  fits {}\n", bytes_text(budget.bytes));
   for (const int64_t batch_size : arguments.batch_sizes) {
     const FitChange change{.batch_size = batch_size};
     std::optional<FitPlan> plan = trials.within(budget.bytes, change);

@@ -57,7 +57,7 @@ Budget without_limit(Budget budget) {
   return budget;
 }
 
-int64_t chance_bytes(const Budget& budget) { return budget.whole_process ? 144_KiB : 0; }
+int64_t chance_bytes(const Budget& budget) { return budget.whole_process ? 144_KiB : 64_KiB; }
 
 int64_t estimated_reserve(const Graph& step) {
   return 1_MiB + static_cast<int64_t>(step.nodes().size()) * 4_KiB;

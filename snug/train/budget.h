@@ -33,8 +33,9 @@ Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes = 0);
 // The budget without its limit.
 Budget without_limit(Budget budget);
 
-// How much of the libraries is resident differs by as much from process to process: the system maps
-// pages around those that are touched, and where it begins depends on the addresses of this one.
+// What one run takes more than another. How much of the libraries is resident differs by as much
+// from process to process: the system maps pages around those that are touched, and where it begins
+// depends on the addresses of this one. Within one process it is where blocks of the heap stand.
 int64_t chance_bytes(const Budget& budget);
 
 // A guess at what compiled kernels, stacks and first-touched pages of code will add for a step:

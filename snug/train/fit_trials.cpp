@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "snug/base/bytes.h"
+#include "snug/base/memory.h"
 
 namespace snug {
 namespace {
@@ -18,14 +19,21 @@ FitOptions changed(FitOptions options, const FitChange& change) {
 FitTrials::FitTrials(Model& model, SourcePtr data, const FitOptions& options, const Budget& budget)
     : model_(model), data_(std::move(data)), options_(options), budget_(budget) {
   FilePages touched;
-  if (budget.whole_process) touched = FilePages::resident();
+  if (budget.whole_process) {
+    touched = FilePages::resident();
+    unlimited();  // The first of all runs, where nothing was tried yet.
+    touched = touched.plus(FilePages::resident());
+  }
   {
     const FitPlan plan = unlimited();
     fastest_bytes_ = plan.asked_bytes;
     batch_size_ = plan.batch_size;
     largest_part_ = plan.largest_part();
   }
-  if (budget.whole_process) learn_first_pages(touched);
+  if (!budget.whole_process) return;
+  learn_first_pages(touched);
+  forget_tries(budget_);
+  first_bytes_ = resident_bytes();
 }
 
 // What of the code only the first of all runs touches: what was resident before any of it was
@@ -39,7 +47,9 @@ void FitTrials::learn_first_pages(const FilePages& touched) {
     at(budget_.bytes);
     again = again.plus(FilePages::resident());
   }
-  budget_.file_pages = budget_.file_pages.plus(touched.minus(again));
+  const FilePages all = budget_.file_pages.plus(touched.minus(again));
+  fastest_bytes_ += all.bytes() - budget_.file_pages.bytes();
+  budget_.file_pages = all;
 }
 
 FitPlan FitTrials::unlimited(const FitChange& change) {
@@ -54,6 +64,10 @@ FitPlan FitTrials::unlimited(const FitChange& change) {
 std::optional<FitPlan> FitTrials::at(int64_t bytes, const FitChange& change) {
   Budget budget = budget_;
   budget.bytes = bytes;
+  forget_tries(budget);
+  // What trials have left behind (blocks that stand between others, what is known of a step) is
+  // not the fit's.
+  if (first_bytes_ > 0) budget.before_bytes += resident_bytes() - first_bytes_;
   Compiled& compiled = change.compiled != nullptr ? *change.compiled : model_.compiled();
   return try_fit(model_, compiled, data_, changed(options_, change), budget);
 }
@@ -107,7 +121,8 @@ int64_t FitTrials::least(int64_t missing_bytes, double seconds_for_it) {
   }
   // Out of time before one has worked: with what was still missing, and as much again.
   if (works == 0 && at(fails + 2 * step)) works = fails + 2 * step;
-  if (works == 0 || works >= fastest_bytes_) works = fastest_that_works();
+  if (works == 0) works = fastest_that_works();
+  if (works > fastest_bytes_) works = std::min(works, fastest_that_works());
   return works + chance_bytes(budget_);
 }
 

@@ -59,6 +59,7 @@ class FitTrials {
   const FitOptions& options_;
   Budget budget_;
   int64_t fastest_bytes_ = 0, batch_size_ = 0;
+  int64_t first_bytes_ = 0;  // Resident before the first budget was tried.
   std::string largest_part_;
   PlanningScope once_;
   std::clock_t start_ = std::clock();
