@@ -1,5 +1,6 @@
 #include "snug/train/budget.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "snug/base/bytes.h"
@@ -57,7 +58,9 @@ Budget without_limit(Budget budget) {
   return budget;
 }
 
-int64_t chance_bytes(const Budget& budget) { return budget.whole_process ? 144_KiB : 64_KiB; }
+int64_t chance_bytes(const Budget& budget, int64_t bytes) {
+  return budget.whole_process ? std::max(144_KiB, bytes / 128) : 64_KiB;
+}
 
 int64_t estimated_reserve(const Graph& step) {
   return 1_MiB + static_cast<int64_t>(step.nodes().size()) * 4_KiB;

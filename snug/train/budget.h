@@ -33,10 +33,11 @@ Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes = 0);
 // The budget without its limit.
 Budget without_limit(Budget budget);
 
-// What one run takes more than another. How much of the libraries is resident differs by as much
-// from process to process: the system maps pages around those that are touched, and where it begins
-// depends on the addresses of this one. Within one process it is where blocks of the heap stand.
-int64_t chance_bytes(const Budget& budget);
+// What one run of so many bytes may take more than another. How much of the libraries is resident
+// differs from process to process: the system maps pages around those that are touched, and where
+// it begins depends on the addresses of this one. Where what is measured differs by a little, so
+// may the plan, and with it its kernels: more of it in large runs.
+int64_t chance_bytes(const Budget& budget, int64_t bytes);
 
 // A guess at what compiled kernels, stacks and first-touched pages of code will add for a step:
 // low, for what they took is measured when they are compiled, and planned with.

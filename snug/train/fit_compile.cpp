@@ -158,7 +158,8 @@ void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& opti
 
 void measure_kernels(FitPlan& plan, const Budget& budget) {
   plan.reserve_bytes = compiled_reserve(plan, budget);
-  plan.asked_bytes = plan.needed_bytes() - plan.save_bytes + chance_bytes(budget);
+  plan.asked_bytes = plan.needed_bytes() - plan.save_bytes;
+  plan.asked_bytes += chance_bytes(budget, plan.asked_bytes);
 }
 
 }  // namespace snug

@@ -73,7 +73,8 @@ std::optional<FitPlan> FitTrials::at(int64_t bytes, const FitChange& change) {
 }
 
 std::optional<FitPlan> FitTrials::within(int64_t bytes, const FitChange& change) {
-  std::optional<FitPlan> plan = at(bytes - chance_bytes(budget_), change);
+  // What is less by the share of chance that is added to it: of 128 parts, not of 129.
+  std::optional<FitPlan> plan = at(bytes - chance_bytes(budget_, bytes - bytes / 129), change);
   if (plan) plan->budget_bytes = bytes;
   return plan;
 }
@@ -123,7 +124,7 @@ int64_t FitTrials::least(int64_t missing_bytes, double seconds_for_it) {
   if (works == 0 && at(fails + 2 * step)) works = fails + 2 * step;
   if (works == 0) works = fastest_that_works();
   if (works > fastest_bytes_) works = std::min(works, fastest_that_works());
-  return works + chance_bytes(budget_);
+  return works + chance_bytes(budget_, works);
 }
 
 // Where all fits without a search; what is measured later may take a little more than was planned.
@@ -137,7 +138,8 @@ int64_t FitTrials::fastest_that_works() {
 std::vector<CurvePoint> FitTrials::curve(int points) {
   constexpr double kForLeast = 10;
   const int64_t low = least(0, kForLeast);
-  const int64_t high = std::max(low, fastest_that_works() + chance_bytes(budget_));
+  const int64_t fastest = fastest_that_works();
+  const int64_t high = std::max(low, fastest + chance_bytes(budget_, fastest));
   std::vector<CurvePoint> curve;
   for (int i = 0; i < points; ++i) {
     const int64_t bytes = low + (high - low) * i / std::max(1, points - 1);
