@@ -108,4 +108,13 @@ void FilePages::give_back() const {
   }
 }
 
+void FilePages::touch() const {
+  for (const Run& run : runs_) {
+    for (uint64_t page = run.first; page < run.end; ++page) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses come from the system as numbers.
+      static_cast<void>(*reinterpret_cast<const volatile char*>(page * kPageBytes));
+    }
+  }
+}
+
 }  // namespace snug

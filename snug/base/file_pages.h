@@ -19,6 +19,8 @@ class FilePages {
 
   // Lets the system have them. Nothing is lost: they are read-only, and still in their files.
   void give_back() const;
+  // Makes those resident that are not; they must be mapped still.
+  void touch() const;
 
  private:
   struct Run {

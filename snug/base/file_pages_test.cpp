@@ -29,6 +29,8 @@ TEST(FilePages, GivenBackAreNotResidentAndComeBackWhenTheyAreTouched) {
   EXPECT_EQ(before.plus(after).bytes(), before.bytes() + after.minus(before).bytes());
   EXPECT_EQ(before.minus(after).plus(after).bytes(), before.plus(after).bytes());
   EXPECT_LT(resident_bytes(), resident - before.bytes() / 3);
+  before.touch();
+  EXPECT_EQ(before.minus(FilePages::resident()).bytes(), 0);
   // Relocated constants and code are as they were.
   EXPECT_DOUBLE_EQ(std::sin(1.0) * std::sin(1.0) + std::cos(1.0) * std::cos(1.0), 1.0);
   EXPECT_THROW(throw std::runtime_error("unwinding works"), std::runtime_error);

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
+#include <utility>
 
 #include "snug/base/bytes.h"
 #include "snug/base/memory.h"
+#include "snug/base/threads.h"
 #include "snug/cli/command.h"
 #include "snug/cli/json_text.h"
 #include "snug/cli/line_settings.h"
@@ -13,7 +15,7 @@
 #include "snug/plan/memory_map.h"
 #include "snug/plan/problem_file.h"
 #include "snug/plan/transfers.h"
-#include "snug/train/refusal.h"
+#include "snug/train/fit_trials.h"
 
 namespace snug::cli {
 namespace {
@@ -27,7 +29,8 @@ Json json_of(const FitPlan& plan) {
           {"arena_bytes", plan.arena_bytes},     {"process_bytes", plan.process_bytes},
           {"reserve_bytes", plan.reserve_bytes}, {"source_bytes", plan.source_bytes},
           {"ahead_bytes", plan.ahead_bytes},     {"callback_bytes", plan.callback_bytes},
-          {"kernel_bytes", plan.kernel_bytes},   {"measured", plan.is_measured}};
+          {"kernel_bytes", plan.kernel_bytes},   {"least_budget_bytes", plan.asked_bytes},
+          {"measured", plan.is_measured}};
 }
 
 // Goes as far as a fit does before its first step, so that what it says was measured, and is what
@@ -42,20 +45,15 @@ FitPlan measured_plan(Session& session) {
   return make_fit(session)->plan();
 }
 
-// What the budget of the process holds beside the arena and the variables of the step.
-int64_t beside_step(const FitPlan& plan) {
-  return plan.total_bytes() - plan.training->programs().at(0)->plan().total_bytes();
-}
-
 void write_text(const Path& path, const std::string& text) {
   write_atomically(real_files(), path,
                    [&](File& file) { file.append(std::as_bytes(std::span(text))); });
 }
 
-Json json_of(std::span<const CurvePoint> curve, int64_t beside_bytes) {
+Json json_of(std::span<const CurvePoint> curve) {
   Json points = Json::array();
   for (const CurvePoint& point : curve) {
-    points.push_back({{"budget_bytes", point.budget_bytes + beside_bytes},
+    points.push_back({{"budget_bytes", point.budget_bytes},
                       {"step_ns", point.step_ns},
                       {"part_rows", point.part_rows},
                       {"computed_again", point.again},
@@ -64,8 +62,30 @@ Json json_of(std::span<const CurvePoint> curve, int64_t beside_bytes) {
   return points;
 }
 
-// The files that were asked for. Returns what the curve has to say.
-std::vector<CurvePoint> write_files(const FitPlan& plan, const Arguments& arguments) {
+// Trials are weighed by what is known of the machine.
+void measure_machine(const FitOptions& options) {
+  SpillOptions spill = options.spill;
+  const bool spills = spill_limits(spill).allowed;
+  measured_costs(options.threads > 0 ? options.threads : hardware_threads(), spill, spills);
+}
+
+// Before anything else: each budget is tried as a process that begins would meet it.
+std::vector<CurvePoint> curve_of(Session& session) {
+  constexpr int kPoints = 13;
+  FitOptions& options = session.fit;
+  const int64_t memory = std::exchange(options.memory, 1);  // So that the least is looked for.
+  const Budget budget = fit_budget(session.model, session.data, options);
+  measure_machine(options);
+  std::vector<CurvePoint> curve =
+      FitTrials(session.model, session.data, options, budget).curve(kPoints);
+  forget_tries(budget);
+  options.memory = memory;
+  return curve;
+}
+
+// The files that were asked for.
+void write_files(const FitPlan& plan, std::span<const CurvePoint> curve,
+                 const Arguments& arguments) {
   const Program& program = *plan.training->programs().at(0);
   const std::string title =
       fmt::format("{}, batches of {} rows", arguments.run_file, plan.batch_size);
@@ -76,62 +96,31 @@ std::vector<CurvePoint> write_files(const FitPlan& plan, const Arguments& argume
   }
   if (!arguments.html_file.empty())
     write_text(arguments.html_file, memory_map_html(program.problem(), program.plan(), title));
-  if (arguments.curve_file.empty()) return {};
-  constexpr int kPoints = 13;
-  const std::vector<CurvePoint> curve = plan.training->curve(kPoints);
-  write_text(arguments.curve_file, curve_svg(curve, beside_step(plan), title));
-  return curve;
+  if (!arguments.curve_file.empty()) write_text(arguments.curve_file, curve_svg(curve, title));
 }
 
 int print_one(Session& session, const Arguments& arguments) {
+  std::vector<CurvePoint> curve;
+  if (!arguments.curve_file.empty()) curve = curve_of(session);
   const FitPlan plan = measured_plan(session);
-  const std::vector<CurvePoint> curve = write_files(plan, arguments);
+  write_files(plan, curve, arguments);
   if (arguments.json) {
     Json json = {{"command", arguments.command}, {"exit", 0}};
     json.update(json_of(plan));
-    if (!curve.empty()) json["curve"] = json_of(curve, beside_step(plan));
+    if (!curve.empty()) json["curve"] = json_of(curve);
     fmt::print("{}\n", json_text(json));
   } else {
     fmt::print("{}", plan.text());
-    if (!curve.empty()) fmt::print("\n{}", curve_text(curve, beside_step(plan)));
+    if (!curve.empty()) fmt::print("\n{}", curve_text(curve));
     fmt::print("\nIt fits. Next: {}\n", suggestion(arguments, "fit"));
   }
   return 0;
 }
 
-// Plans the fit of a session with other batches, as often as it is asked to.
-class BatchTrials {
- public:
-  explicit BatchTrials(Session& session)
-      : session_(session),
-        budget_(fit_budget(session.model, session.data, session.fit)),
-        options_(session.fit) {
-    measure_kernels(session.model, session.data, session.fit, budget_);
-  }
-
-  int64_t budget_bytes() const { return budget_.bytes; }
-  std::optional<FitPlan> within_budget(int64_t batch_size) {
-    options_.batch_size = batch_size;
-    return plan_if_it_fits(session_.model, session_.model.compiled(), session_.data, options_,
-                           budget_);
-  }
-  FitPlan without_budget(int64_t batch_size) {
-    options_.batch_size = batch_size;
-    return plan_fit(session_.model, session_.model.compiled(), session_.data, options_,
-                    without_limit(budget_))
-        .plan;
-  }
-
- private:
-  Session& session_;
-  Budget budget_;
-  FitOptions options_;
-};
-
 // The largest batch that fits, between one that does (0: none is known) and the rows there are.
-int64_t largest_batch(BatchTrials& trials, int64_t fits, int64_t rows) {
+int64_t largest_batch(FitTrials& trials, int64_t budget_bytes, int64_t fits, int64_t rows) {
   const auto tried = [&](int64_t batch_size) {
-    return trials.within_budget(batch_size).has_value();
+    return trials.within(budget_bytes, {.batch_size = batch_size}).has_value();
   };
   int64_t fails = rows + 1;
   for (int64_t batch = std::max<int64_t>(1, 2 * fits); batch <= rows; batch *= 2) {
@@ -149,28 +138,30 @@ int64_t largest_batch(BatchTrials& trials, int64_t fits, int64_t rows) {
 }
 
 int print_list(Session& session, const Arguments& arguments) {
-  BatchTrials trials(session);
+  const Budget budget = fit_budget(session.model, session.data, session.fit);
+  FitTrials trials(session.model, session.data, session.fit, budget);
   const int64_t rows = session.data->rows().value_or(int64_t{1} << 20);
   Json lines = Json::array();
   int64_t largest = 0;
-  if (!arguments.json)
-    fmt::print("batch size        memory  fits {}\n", bytes_text(trials.budget_bytes()));
+  if (!arguments.json) fmt::print("batch size        memory  fits {}\n", bytes_text(budget.bytes));
   for (const int64_t batch_size : arguments.batch_sizes) {
-    const std::optional<FitPlan> plan = trials.within_budget(batch_size);
-    const FitPlan shown = plan ? *plan : trials.without_budget(batch_size);
-    if (plan && batch_size <= rows) largest = std::max(largest, batch_size);
-    Json line = json_of(shown);
-    line["fits"] = plan.has_value();
+    const FitChange change{.batch_size = batch_size};
+    std::optional<FitPlan> plan = trials.within(budget.bytes, change);
+    const bool fits = plan.has_value();
+    if (!fits) plan = trials.unlimited(change);
+    if (fits && batch_size <= rows) largest = std::max(largest, batch_size);
+    Json line = json_of(*plan);
+    line["fits"] = fits;
     lines.push_back(line);
     if (arguments.json) continue;
-    fmt::print("{:>10}  {:>12}  {}\n", batch_size, bytes_text(shown.needed_bytes()),
-               plan ? "yes" : "no; the largest part is " + shown.largest_part());
+    fmt::print("{:>10}  {:>12}  {}\n", batch_size, bytes_text(plan->asked_bytes, Rounding::up),
+               fits ? "yes" : "no; the largest part is " + plan->largest_part());
   }
-  largest = largest_batch(trials, largest, rows);
+  largest = largest_batch(trials, budget.bytes, largest, rows);
   if (arguments.json) {
     const Json json = {{"command", "plan"},
                        {"exit", 0},
-                       {"budget_bytes", trials.budget_bytes()},
+                       {"budget_bytes", budget.bytes},
                        {"plans", lines},
                        {"largest_batch_size", largest}};
     fmt::print("{}\n", json_text(json));

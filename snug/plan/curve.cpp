@@ -63,7 +63,7 @@ std::string way_text(const CurvePoint& point) {
 // Maps budgets and times to the picture.
 class Frame {
  public:
-  Frame(std::span<const CurvePoint> curve, int64_t beside) : beside_(beside) {
+  explicit Frame(std::span<const CurvePoint> curve) {
     low_ = curve.front().budget_bytes;
     high_ = std::max(low_ + 1, curve.back().budget_bytes);
     for (const CurvePoint& point : curve) slowest_ = std::max(slowest_, point.step_ns);
@@ -85,7 +85,7 @@ class Frame {
       const CurvePoint at{.budget_bytes = low_ + (high_ - low_) * i / (kTicks - 1)};
       text += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>\n", x(at),
                           kHeight - kBottom + 20,
-                          budget_text(at.budget_bytes + beside_, (high_ - low_) / (kTicks - 1)));
+                          budget_text(at.budget_bytes, (high_ - low_) / (kTicks - 1)));
       const double ns = slowest_ * i / (kTicks - 1);
       text += fmt::format(
           "<path d='M{0} {1:.1f}H{2}' stroke='#eee'/>"
@@ -96,7 +96,7 @@ class Frame {
   }
 
  private:
-  int64_t beside_, low_ = 0, high_ = 1;
+  int64_t low_ = 0, high_ = 1;
   double slowest_ = 1;
 };
 
@@ -119,7 +119,7 @@ size_t knee_of(std::span<const CurvePoint> curve) {
   return knee;
 }
 
-std::string curve_text(std::span<const CurvePoint> curve, int64_t beside_bytes) {
+std::string curve_text(std::span<const CurvePoint> curve) {
   if (curve.empty()) return "no budget works\n";
   const size_t knee = knee_of(curve);
   const double fastest = curve.back().step_ns;
@@ -128,22 +128,21 @@ std::string curve_text(std::span<const CurvePoint> curve, int64_t beside_bytes) 
   for (size_t i = 0; i < curve.size(); ++i) {
     const CurvePoint& point = curve[i];
     text += fmt::format("{:>12}  {:>7.3g} ms  {:>7.3f}  {}{}\n",
-                        budget_text(point.budget_bytes + beside_bytes, apart, Rounding::up),
+                        budget_text(point.budget_bytes, apart, Rounding::up),
                         point.step_ns / 1e6, point.step_ns / fastest, way_text(point),
                         i == knee ? "  <- the knee" : "");
   }
   return text;
 }
 
-std::string curve_svg(std::span<const CurvePoint> curve, int64_t beside_bytes,
-                      const std::string& title) {
+std::string curve_svg(std::span<const CurvePoint> curve, const std::string& title) {
   std::string svg = fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0} {1}' width='{0}' height='{1}' "
       "font-family='sans-serif' font-size='12'>\n<rect width='{0}' height='{1}' fill='white'/>\n"
       "<text x='{2}' y='28' font-size='16'>{3}</text>\n",
       kWidth, kHeight, kLeft, escaped(title));
   if (curve.empty()) return svg + "</svg>\n";
-  const Frame frame(curve, beside_bytes);
+  const Frame frame(curve);
   svg += frame.axes();
   std::string line;
   for (const CurvePoint& point : curve)
@@ -158,7 +157,7 @@ std::string curve_svg(std::span<const CurvePoint> curve, int64_t beside_bytes,
         "{}</title></circle>\n",
         frame.x(point), frame.y(point.step_ns), i == knee ? 6 : 4,
         i == knee ? "#b2182b" : "#2166ac",
-        budget_text(point.budget_bytes + beside_bytes, distance(curve)), point.step_ns / 1e6,
+        budget_text(point.budget_bytes, distance(curve)), point.step_ns / 1e6,
         way_text(point));
   }
   const CurvePoint& at = curve[knee];
@@ -166,7 +165,7 @@ std::string curve_svg(std::span<const CurvePoint> curve, int64_t beside_bytes,
       "<text x='{:.1f}' y='{:.1f}' fill='#b2182b'>knee: {}, {:.3g} ms</text>\n"
       "<text x='{}' y='{}' text-anchor='middle'>budget of the process</text>\n</svg>\n",
       std::min(frame.x(at) + 8, kWidth - 190), frame.y(at.step_ns) - 12,
-      budget_text(at.budget_bytes + beside_bytes, distance(curve)), at.step_ns / 1e6,
+      budget_text(at.budget_bytes, distance(curve)), at.step_ns / 1e6,
       (kLeft + kWidth - kRight) / 2, kHeight - 14);
   return svg;
 }

@@ -11,10 +11,9 @@ namespace snug {
 // The point beyond which more memory brings little: the farthest below the line between the ends.
 size_t knee_of(std::span<const CurvePoint> curve);
 
-// A line a point. `beside_bytes` is what the budget holds beside the step.
-std::string curve_text(std::span<const CurvePoint> curve, int64_t beside_bytes);
+// A line a point.
+std::string curve_text(std::span<const CurvePoint> curve);
 // A picture for a browser.
-std::string curve_svg(std::span<const CurvePoint> curve, int64_t beside_bytes,
-                      const std::string& title);
+std::string curve_svg(std::span<const CurvePoint> curve, const std::string& title);
 
 }  // namespace snug

@@ -1,5 +1,6 @@
 #include "snug/train/budget.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "snug/base/bytes.h"
@@ -40,12 +41,25 @@ Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
   Budget budget{.whole_process = whole_process};
   if (whole_process) budget.file_pages = FilePages::resident();
   budget.before_bytes = resident_bytes() - held_bytes;
-  if (whole_process) budget.process_bytes = budget.before_bytes;
+  if (whole_process) {
+    budget.process_bytes = budget.before_bytes;
+    budget.kernel_bytes = kernel_bytes();
+  }
   budget.reserve_bytes = 4_MiB;  // Of a small step.
   budget.bytes =
       memory > 0 ? memory
                  : budget.process_bytes + held_bytes + available_memory().default_budget_bytes();
   return budget;
+}
+
+Budget without_limit(Budget budget) {
+  // More than any machine has, and far from overflow.
+  budget.bytes = int64_t{1} << 60;
+  return budget;
+}
+
+int64_t chance_bytes(const Budget& budget, int64_t bytes) {
+  return budget.whole_process ? std::max(144_KiB, bytes / 128) : 64_KiB;
 }
 
 int64_t estimated_reserve(const Graph& step) {

@@ -17,8 +17,9 @@ struct Budget {
   // before its first step.
   int64_t reserve_bytes = 0;
   bool whole_process = false;
-  // Of code and constants, where the budget is the process's: what is resident before this run,
-  // and what is touched once by any.
+  // Where the budget is the process's: what the kernel keeps for it before this run, and the pages
+  // of code and constants that are resident then, or are touched once by any.
+  int64_t kernel_bytes = 0;
   FilePages file_pages;
 
   // For state, arena and what callbacks keep.
@@ -28,6 +29,15 @@ struct Budget {
 // `memory` 0: what the machine leaves. `held_bytes` of this run's own state are resident already:
 // weights that were trained before, buffers of its sources.
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes = 0);
+
+// The budget without its limit.
+Budget without_limit(Budget budget);
+
+// What one run of so many bytes may take more than another. How much of the libraries is resident
+// differs from process to process: the system maps pages around those that are touched, and where
+// it begins depends on the addresses of this one. Where what is measured differs by a little, so
+// may the plan, and with it its kernels: more of it in large runs.
+int64_t chance_bytes(const Budget& budget, int64_t bytes);
 
 // A guess at what compiled kernels, stacks and first-touched pages of code will add for a step:
 // low, for what they took is measured when they are compiled, and planned with.

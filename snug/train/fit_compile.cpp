@@ -45,9 +45,14 @@ int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
 // Plans within what the kernels of the plan before have left, until both fit.
 class Compilation {
  public:
-  Compilation(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
-              const AloneScope* alone)
-      : model_(model), data_(data), options_(options), budget_(budget), alone_(alone) {}
+  Compilation(Model& model, Compiled& compiled, const SourcePtr& data, const FitOptions& options,
+              Budget& budget, const AloneScope* alone)
+      : model_(model),
+        compiled_(compiled),
+        data_(data),
+        options_(options),
+        budget_(budget),
+        alone_(alone) {}
 
   // Throws BudgetError.
   FitSetup run() {
@@ -56,7 +61,7 @@ class Compilation {
     for (int tried = 1; tried <= kTries; ++tried) {
       FitSetup setup = plan();
       if (alone_ != nullptr && !alone_->was_alone()) return setup;
-      setup.plan.reserve_bytes = compiled_reserve(setup.plan, budget_);
+      measure_kernels(setup.plan, budget_);
       if (setup.plan.fits_if_saved_in_place()) return setup;
       if (is_least_) break;
       // More each time: a plan in smaller parts has other kernels, which may take more again.
@@ -83,11 +88,11 @@ class Compilation {
   }
 
   FitSetup plan_once() {
-    return plan_fit(model_, model_.compiled(), data_, options_, budget_,
-                    /*is_trial=*/alone_ == nullptr);
+    return plan_fit(model_, compiled_, data_, options_, budget_, /*is_trial=*/alone_ == nullptr);
   }
 
   Model& model_;
+  Compiled& compiled_;
   const SourcePtr& data_;
   const FitOptions& options_;
   Budget& budget_;
@@ -105,12 +110,9 @@ Budget fit_budget(const Model& model, const SourcePtr& data, const FitOptions& o
 }
 
 int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come) {
-  // A try before this one may have given back what the process had from its start.
-  const int64_t given_back =
-      budget.whole_process ? budget.file_pages.minus(FilePages::resident()).bytes() : 0;
-  int64_t total = budget.process_bytes + resident_bytes() + given_back - budget.before_bytes +
+  int64_t total = budget.process_bytes + resident_bytes() - budget.before_bytes +
                   plan.callback_bytes + plan.save_bytes + still_to_come;
-  if (budget.whole_process) total = std::max(total, peak_resident_bytes() + given_back + kForRest);
+  if (budget.whole_process) total = std::max(total, peak_resident_bytes() + kForRest);
   return std::max<int64_t>(total - (plan.total_bytes() - plan.reserve_bytes), 0);
 }
 
@@ -119,7 +121,7 @@ FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& opti
   const PlanningScope once;
   int64_t missing_bytes = 0;
   try {
-    return Compilation(model, data, options, budget, &alone).run();
+    return Compilation(model, model.compiled(), data, options, budget, &alone).run();
   } catch (const StepBudgetError& error) {
     if (budget.reserve_bytes == 0) missing_bytes = error.missing_bytes();
   } catch (const BudgetError&) {
@@ -129,21 +131,22 @@ FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& opti
   throw FitRefused(explain_refusal(model, data, options, budget, missing_bytes));
 }
 
-bool would_compile(Model& model, const SourcePtr& data, const FitOptions& options, Budget budget) {
+std::optional<FitPlan> try_fit(Model& model, Compiled& compiled, const SourcePtr& data,
+                               const FitOptions& options, Budget budget) {
   budget.reserve_bytes = 0;
   forget_tries(budget);
   try {
-    Compilation(model, data, options, budget, nullptr).run();
-    return true;
+    return Compilation(model, compiled, data, options, budget, nullptr).run().plan;
   } catch (const BudgetError&) {
-    return false;
+    return std::nullopt;
   }
 }
 
 void forget_tries(const Budget& budget) {
   release_free_heap();
   if (!budget.whole_process) return;
-  FilePages::resident().give_back();
+  FilePages::resident().minus(budget.file_pages).give_back();
+  budget.file_pages.touch();
   forget_peak();
 }
 
@@ -155,6 +158,8 @@ void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& opti
 
 void measure_kernels(FitPlan& plan, const Budget& budget) {
   plan.reserve_bytes = compiled_reserve(plan, budget);
+  plan.asked_bytes = plan.needed_bytes() - plan.save_bytes;
+  plan.asked_bytes += chance_bytes(budget, plan.asked_bytes);
 }
 
 }  // namespace snug

@@ -57,6 +57,7 @@ std::string FitPlan::text() const {
   line("arena (activations, gradients, slots)", arena_bytes);
   line("total", total_bytes());
   if (kernel_bytes > 0) line("page tables and the like, beside it", kernel_bytes);
+  if (asked_bytes > 0) line("least budget for this plan", asked_bytes);
   if (budget_bytes > 0) line("budget", budget_bytes);
   if (training && !training->programs().empty()) {
     const Program& program = *training->programs()[0];

@@ -36,6 +36,9 @@ struct FitPlan {
   // where the budget is the process's.
   int64_t kernel_bytes = 0;
   int64_t budget_bytes = 0;
+  // With less it would not be accepted so: what it needs with as much as any first run may add. 0
+  // until its kernels are compiled.
+  int64_t asked_bytes = 0;
 
   // Resident bytes at the peak: of the process, or of what Snug adds to it.
   int64_t total_bytes() const {

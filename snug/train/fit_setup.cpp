@@ -184,7 +184,7 @@ class FitPlanner {
     plan.budget_bytes = budget.bytes;
     plan.process_bytes = budget.process_bytes;
     plan.reserve_bytes = budget.reserve_bytes;
-    if (budget.whole_process) plan.kernel_bytes = kernel_bytes();
+    plan.kernel_bytes = budget.kernel_bytes;
     Variables state = model_.weights();
     plan.weight_bytes = static_cast<int64_t>(state_bytes(state));
     plan.slot_bytes = static_cast<int64_t>(state_bytes(compiled_.slots()));
@@ -247,14 +247,11 @@ class FitPlanner {
                          .feed_inputs = stager.can_feed(),
                          .reproducible = options_.reproducible,
                          .budget_bytes = arena_bytes,
-                         .spare_rows = stager.spare_rows()};
+                         .spare_rows = stager.spare_rows(),
+                         .measures = !is_trial_};
     if (!step.updates.empty()) {
       runner.spill_file = options_.spill;
       runner.spill = spill_limits(runner.spill_file);
-    }
-    if (is_trial_) {
-      runner.costs = known_costs(runner.target.threads);
-      runner.costs->disk = known_disk(runner.spill_file);
     }
     // A runner counts the variables of its own step.
     for (const auto& [variable, value] : step.variables)

@@ -36,9 +36,10 @@ FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
 FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
                      const AloneScope& alone);
 
-// Whether a process that stands where this one stood before the fit would come as far: all is
-// planned, compiled and measured, and given back.
-bool would_compile(Model& model, const SourcePtr& data, const FitOptions& options, Budget budget);
+// The same, as a process would meet it that stands where this one stood when the budget was made;
+// nothing where it would be refused. `compiled` is the model's, or another one in its place.
+std::optional<FitPlan> try_fit(Model& model, Compiled& compiled, const SourcePtr& data,
+                               const FitOptions& options, Budget budget);
 
 // Puts what the kernels of such a fit take, when it runs at its fastest, into the budget.
 void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
@@ -46,7 +47,8 @@ void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& opti
 // Compiles the kernels of a plan and puts what they take into it.
 void measure_kernels(FitPlan& plan, const Budget& budget);
 
-// What other tries took is given back, and their peak is not counted: as in a process that begins.
+// Puts the process back to where it stood when the budget was made: what tries took is given back,
+// and their peak is not counted.
 void forget_tries(const Budget& budget);
 
 // What is resident and still to come, less what the plan has names for.

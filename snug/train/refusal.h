@@ -19,9 +19,9 @@ struct Refusal {
   int64_t batch_size = 0;
   int64_t fastest_bytes = 0;  // Without a limit.
   std::string largest_part;
-  // The least budget that works, to a thousandth and what a process differs by from run to run.
+  // The least budget that works, to a thousandth and what processes differ by from run to run.
   int64_t least_bytes = 0;
-  // Changes that fit the budget; each was planned, as far as there was time.
+  // Changes that fit the budget: each was tried, as far as there was time.
   std::optional<int64_t> smaller_batch;
   bool fits_with_sgd = false;
 
@@ -42,11 +42,5 @@ class FitRefused : public BudgetError {
 // `missing_bytes` with an estimated reserve.
 Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& options,
                         const Budget& budget, int64_t missing_bytes = 0);
-
-// The plan within this budget; none where there is none.
-std::optional<FitPlan> plan_if_it_fits(Model& model, Compiled& compiled, const SourcePtr& data,
-                                       const FitOptions& options, const Budget& budget);
-// The budget without its limit.
-Budget without_limit(Budget budget);
 
 }  // namespace snug

@@ -1,6 +1,7 @@
 #include "snug/train/runner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
@@ -8,6 +9,7 @@
 #include "snug/exec/disk_speed.h"
 #include "snug/exec/spill_file.h"
 #include "snug/plan/fuse.h"
+#include "snug/plan/transfers.h"
 
 namespace snug {
 
@@ -19,6 +21,14 @@ CostModel known_costs(int threads) {
 DiskSpeed known_disk(const SpillOptions& spill) {
   if (spill.speed) return *spill.speed;
   return stored_disk(real_files(), cache_folder(), spill.folder).value_or(DiskSpeed());
+}
+
+CostModel measured_costs(int threads, const SpillOptions& spill, bool spills) {
+  CostModel costs = calibrated_costs(real_files(), cache_folder(), threads);
+  if (spills)
+    costs.disk =
+        spill.speed ? *spill.speed : calibrated_disk(real_files(), cache_folder(), spill.folder);
+  return costs;
 }
 
 SpillLimits spill_limits(SpillOptions& options) {
@@ -70,14 +80,11 @@ CostSource Runner::cost_source(int64_t budget_bytes) const {
     // Measuring needs memory itself: where it would be what passes the budget, it waits for a run
     // that has more.
     constexpr int64_t kForMeasuring = 24_MiB;
-    const bool measures = budget_bytes >= kForMeasuring;
-    CostModel costs =
-        measures ? calibrated_costs(real_files(), cache_folder(), threads) : known_costs(threads);
     const SpillOptions& spill = options_.spill_file;
-    if (!options_.spill.allowed) return costs;
-    costs.disk = measures && !spill.speed
-                     ? calibrated_disk(real_files(), cache_folder(), spill.folder)
-                     : known_disk(spill);
+    if (options_.measures && budget_bytes >= kForMeasuring)
+      return measured_costs(threads, spill, options_.spill.allowed);
+    CostModel costs = known_costs(threads);
+    if (options_.spill.allowed) costs.disk = known_disk(spill);
     return costs;
   };
 }
@@ -89,9 +96,25 @@ PlannedStep Runner::plan(int64_t rows, int64_t budget_bytes, const SpillLimits& 
                      cost_source(budget_bytes));
 }
 
-std::vector<CurvePoint> Runner::curve(int points) const {
-  return budget_curve(graph(), step_.results(), programs_.at(0)->rows(), options_.target, points,
-                      instantiate_options(), cost_source(kUnlimited));
+CurvePoint Runner::point() const {
+  const Program& program = *programs_.at(0);
+  const Problem& problem = program.problem();
+  const Plan& plan = program.plan();
+  CurvePoint point{.step_ns = plan.step_ns,
+                   .part_rows = cuts_[0].forced_part_rows,
+                   .again = static_cast<int>(plan.steps.size() - problem.nodes.size()),
+                   .spilled_bytes = spilled_bytes(problem, plan).written,
+                   .node_by_node = !cuts_[0].parts && options_.partition.parts};
+  if (point.step_ns > 0) return point;
+  // No budget binds it, and nothing was weighed yet. Its rows are brought before it runs.
+  InstantiateOptions options = instantiate_options();
+  for (const Value& input : std::exchange(options.fed, {}))
+    point.step_ns += feed_ns(graph(), input, program.rows());
+  if (const CostSource costs = cost_source(0)) options.costs = costs();
+  const Instance weighed =
+      instantiate(graph(), step_.results(), program.rows(), options_.target, options);
+  point.step_ns += predicted_ns(weighed.problem, plan);
+  return point;
 }
 
 std::unique_ptr<Program> Runner::make_program(PlannedStep planned) const {

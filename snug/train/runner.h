@@ -24,14 +24,15 @@ struct RunnerOptions {
   // The rows of inputs can be brought at any time while the step runs, and again: where the budget
   // wants it, they have no slots for the whole batch. See Program::set_feeder.
   bool feed_inputs = false;
-  bool reproducible = false;  // See PartitionOptions.
+  bool reproducible = false;          // See PartitionOptions.
   int64_t budget_bytes = kUnlimited;  // For the arena and the variables of the step.
   // Rows of a batch that may come, of a number not known yet: a program is made for so many, whose
   // place program_for() gives to the one that is needed. 0: none.
   int64_t spare_rows = 0;
-  // The speeds that a budget's plan is weighed by; without, those of this machine, measured when a
-  // budget first binds.
+  // The speeds that a budget's plan is weighed by; without, those of this machine, asked for when a
+  // budget first binds, and then measured where they are not known and may be.
   std::optional<CostModel> costs;
+  bool measures = true;
   SpillLimits spill;
   SpillOptions spill_file;  // With a folder, where `spill` allows one.
 };
@@ -39,6 +40,8 @@ struct RunnerOptions {
 // The speeds of this machine as far as they are known without measuring.
 CostModel known_costs(int threads);
 DiskSpeed known_disk(const SpillOptions& spill);
+// The same, measured where they are not known; of the disk only where values may go there.
+CostModel measured_costs(int threads, const SpillOptions& spill, bool spills);
 
 // What of a disk a step may take: nothing where it is not allowed, or where no folder can hold such
 // a file; the folder is then chosen. Throws FileError for a folder of the user's that cannot.
@@ -70,8 +73,9 @@ class Runner {
   // the bits of sums over rows.
   const std::vector<PartitionOptions>& cuts() const { return cuts_; }
 
-  // The least predicted time of a step of the first number of rows at so many budgets.
-  std::vector<CurvePoint> curve(int points) const;
+  // How a step of the first number of rows runs, and in which predicted time; the budget is left
+  // out.
+  CurvePoint point() const;
 
   // Compiles the kernels of all programs, which takes memory beside the arena; bind() does it where
   // it was not done.
