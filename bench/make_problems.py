@@ -13,13 +13,14 @@ nobody reads, constants that may go.
 import argparse
 import os
 
-from problems import pictures, sequences
+from problems import others, pictures, sequences
 
 NETS = {name: getattr(folder, name)
         for folder, names in (
             (pictures, "resnet50 unet densenet mlp inception two_branch vgg16 resnet101 mobilenet "
                        "unetpp"),
-            (sequences, "transformer lstm gpt tree_lstm unrolled_gan"))
+            (sequences, "transformer lstm gpt tree_lstm unrolled_gan"),
+            (others, "gan fan_out one_huge costless bare"))
         for name in names.split()}
 # What issue 5 is judged by.
 EIGHT = "resnet50 unet densenet transformer lstm mlp inception two_branch".split()

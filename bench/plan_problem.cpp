@@ -81,10 +81,11 @@ void write_schedule(const Plan& plan, const std::string& path) {
   }
 }
 
-double base_ns(const Problem& problem) {
+// Of the program's time; 1 where that takes none.
+double factor(const Problem& problem, double ns) {
   double base = 0;
   for (const ProblemNode& node : problem.nodes) base += node.cost_ns;
-  return std::max(1e-9, base);
+  return base > 0 ? ns / base : 1;
 }
 
 void print_problem(const Problem& problem, Squeezer& squeezer) {
@@ -95,9 +96,8 @@ void print_problem(const Problem& problem, Squeezer& squeezer) {
 }
 
 void print_plan(const Problem& problem, const Plan& plan, double least_ns) {
-  const double base = base_ns(problem);
   fmt::print("factor: {:.6f}\nlower bound: {:.6f}\npeak bytes: {}\narena bytes: {}\n",
-             predicted_ns(problem, plan) / base, std::max(1.0, least_ns / base),
+             factor(problem, predicted_ns(problem, plan)), std::max(1.0, factor(problem, least_ns)),
              plan.max_live_bytes, plan.arena_bytes);
 }
 

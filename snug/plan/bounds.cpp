@@ -62,6 +62,20 @@ int64_t pinned_bytes(const UnitGraph& graph) {
   return bytes;
 }
 
+// All that is needed at the end is there when the last of it is made.
+int64_t bytes_at_the_last(const UnitGraph& graph) {
+  int64_t least = INT64_MAX;
+  for (const Unit& unit : graph.units) {
+    const auto is_pinned = [&](int v) { return graph.pinned[v] != 0; };
+    if (std::ranges::none_of(unit.out, is_pinned)) continue;
+    int64_t beside = working_bytes(graph, unit);
+    for (const int v : unit.in) beside -= graph.pinned[v] ? graph.bytes[v] : 0;
+    for (const int v : unit.out) beside -= graph.pinned[v] ? graph.bytes[v] : 0;
+    least = std::min(least, beside);
+  }
+  return pinned_bytes(graph) + (least == INT64_MAX ? 0 : std::max<int64_t>(0, least));
+}
+
 }  // namespace
 
 int64_t least_bytes_beside_a_file(const UnitGraph& graph) {
@@ -72,7 +86,7 @@ int64_t least_bytes_beside_a_file(const UnitGraph& graph) {
 }
 
 int64_t least_bytes(const UnitGraph& graph) {
-  int64_t most = pinned_bytes(graph);
+  int64_t most = bytes_at_the_last(graph);
   std::vector<int64_t> own;
   for (int u = 0; u < graph.program_size; ++u) own.push_back(working_bytes(graph, graph.units[u]));
   std::vector<int> order(graph.program_size);

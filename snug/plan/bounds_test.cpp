@@ -29,6 +29,21 @@ TEST(Bounds, NothingIsBelowThem) {
   EXPECT_GT(compared, 5);
 }
 
+// Whichever result is made last, the other is there, and so is what it is made from.
+TEST(Bounds, KnowWhatTheLastResultIsMadeFrom) {
+  Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true},
+                             {.bytes = 640},
+                             {.bytes = 6400, .pinned = true},
+                             {.bytes = 1280},
+                             {.bytes = 6400, .pinned = true}},
+                  .stages = {{}}};
+  problem.nodes = {{.in = {0}, .out = {1}, .cost_ns = 1},
+                   {.in = {1}, .out = {2}, .cost_ns = 1},
+                   {.in = {0}, .out = {3}, .cost_ns = 1},
+                   {.in = {3}, .out = {4}, .cost_ns = 1}};
+  EXPECT_EQ(least_bytes(UnitGraph(problem)), 64 + 6400 + 6400 + 640);
+}
+
 // In another one nothing is computed again.
 TEST(Bounds, HoldForEveryOrder) {
   const Problem problem = testing::two_branches();

@@ -294,9 +294,12 @@ PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
     InstantiateOptions staged = options;
     staged.fed.clear();
     Instance instance = instantiate(graph, results, rows, target, staged);
-    Plan plan = make_plan(instance.problem, kUnlimited);
-    if (plan.total_bytes() <= budget_bytes)
+    // Where its live bytes alone are too many, it is not placed.
+    Squeezer free(instance.problem);
+    if (free.fits_freely(budget_bytes - instance.problem.persistent_bytes)) {
+      Plan plan = free.free_plan();
       return {std::move(instance), std::move(plan), options.partition};
+    }
   }
   InstantiateOptions weighed = options;
   if (costs) weighed.costs = costs();

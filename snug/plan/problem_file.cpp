@@ -52,6 +52,11 @@ class Reader {
     while (*at_ == ' ' || *at_ == '\t' || *at_ == '\r') ++at_;
   }
 
+  bool is_at_end() {
+    skip_blanks();
+    return at_ == line_.data() + line_.size();
+  }
+
   template <typename Number>
   Number number(const char* what) {
     Number result{};
@@ -69,8 +74,8 @@ class Reader {
   }
 
   void end_line() {
-    skip_blanks();
-    require(*at_ == '\0', fmt::format("there is more on the line than expected: '{}'", at_));
+    const bool is_end = is_at_end();
+    require(is_end, fmt::format("there is more on the line than expected: '{}'", at_));
   }
 
   // Nothing may follow but blank lines; and what must be there at the end must have a maker.
@@ -78,8 +83,7 @@ class Reader {
     while (std::getline(in_, line_)) {
       ++line_number_;
       at_ = line_.data();
-      skip_blanks();
-      require(*at_ == '\0', "the file goes on after its last node");
+      require(is_at_end(), "the file goes on after its last node");
     }
     for (size_t v = 0; v < made_.size(); ++v) {
       const ProblemValue& value = problem_.values[v];

@@ -79,6 +79,8 @@ TEST(ProblemFile, MistakesNameTheLine) {
   EXPECT_EQ(message("0 1\n8 2 0 -1\n"), "p.txt:2: expected constant (0 or 1), got 2");
   EXPECT_EQ(message("0 1\n8 0 0\n"), "p.txt:2: expected release");
   EXPECT_EQ(message("0 1\n8 0 0 -1 5\n"), "p.txt:2: there is more on the line than expected: '5'");
+  EXPECT_EQ(message(std::string("0 1\n8 0 0 -1\0 5\n", 15)),
+            "p.txt:2: there is more on the line than expected: ''");
   EXPECT_EQ(message("0 1\n99999999999999999999 0 0 -1\n"), "p.txt:2: expected bytes");
   EXPECT_EQ(message("0 2\n9000000000000000 0 0 -1\n9000000000000000 0 0 -1\n"),
             "p.txt:3: the values up to here have more than 9007199254740992 bytes");

@@ -9,6 +9,7 @@
 #include "snug/plan/layout.h"
 #include "snug/plan/order.h"
 #include "snug/plan/spill.h"
+#include "snug/plan/undo.h"
 
 namespace snug {
 namespace {
@@ -75,12 +76,20 @@ const ExhaustiveResult& Squeezer::truth(int64_t limit) {
   return truth_;
 }
 
+const DeepResult& Squeezer::last_look(int64_t capacity) {
+  int64_t states = kDeepStates;
+  if (looked_limit_ != capacity) looked_ = search_deeply(graph(), capacity, states);
+  looked_limit_ = capacity;
+  return looked_;
+}
+
 bool Squeezer::is_impossible(int64_t capacity) {
   if (fits_freely(capacity)) return false;
   if (capacity < least_bytes()) return true;
   if (spill_.allowed) return false;
   const ExhaustiveResult& truth = this->truth(capacity);
-  return truth.complete && !truth.sequence;
+  if (truth.complete) return !truth.sequence;
+  return last_look(capacity).complete && !last_look(capacity).sequence;
 }
 
 void Squeezer::forget() {
@@ -90,6 +99,8 @@ void Squeezer::forget() {
   order_.reset();
   truth_ = {};
   truth_limit_ = -1;
+  looked_ = {};
+  looked_limit_ = -1;
 }
 
 double Squeezer::least_cost_ns(int64_t capacity) {
@@ -152,7 +163,22 @@ std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
     *late_ = late;
     if (other && predicted_ns(*problem_, *other) < predicted_ns(*problem_, *plan)) return other;
   }
-  return plan ? std::move(plan) : squeeze(capacity, Effort::quick);
+  if (!plan) plan = squeeze(capacity, Effort::quick);
+  return plan || effort != Effort::thorough ? std::move(plan) : looked_for(capacity);
+}
+
+// What can be held may not be placed: then the next sequence has to do with a little less.
+std::optional<Plan> Squeezer::looked_for(int64_t capacity) {
+  int64_t states = kDeepStates, work = search_work(graph(), Effort::quick), limit = capacity;
+  DeepResult look = last_look(capacity);
+  while (look.sequence) {
+    const auto sequence = without_waste(graph(), *look.sequence, limit, work);
+    Plan plan = lay_out(*problem_, graph().schedule(sequence), capacity, Aim::capacity);
+    if (plan.arena_bytes <= capacity) return plan;
+    limit = std::min(limit, plan.max_live_bytes) - std::max<int64_t>(1, capacity / 500);
+    look = search_deeply(graph(), limit, states);
+  }
+  return {};
 }
 
 std::optional<Plan> Squeezer::spilled(int64_t capacity, Effort effort) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "snug/plan/cost_model.h"
+#include "snug/plan/deep.h"
 #include "snug/plan/exhaustive.h"
 #include "snug/plan/plan.h"
 #include "snug/plan/recompute.h"
@@ -42,11 +43,13 @@ class Squeezer {
   int64_t least_without_file();
   std::optional<Plan> recomputed(int64_t capacity, Effort effort);
   std::optional<Plan> squeeze(int64_t capacity, Effort effort);
+  std::optional<Plan> looked_for(int64_t capacity);
   std::optional<Plan> spilled(int64_t capacity, Effort effort);
   std::optional<std::vector<int>> find_sequence(const UnitGraph& graph, int64_t limit,
                                                 Effort effort);
   const UnitGraph& graph();
   const ExhaustiveResult& truth(int64_t limit);
+  const DeepResult& last_look(int64_t capacity);
 
   const Problem* problem_;
   std::optional<Plan> free_;  // Made when it is first wanted,
@@ -60,6 +63,8 @@ class Squeezer {
   int64_t least_beside_file_ = -1;                // nor this.
   ExhaustiveResult truth_;                        // At the limit that was last asked for.
   int64_t truth_limit_ = -1;
+  DeepResult looked_;  // And this.
+  int64_t looked_limit_ = -1;
 };
 
 // The least budget at which one of the problems was found to have a plan, to a hundredth: at two

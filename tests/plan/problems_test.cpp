@@ -84,10 +84,13 @@ TEST(Problems, SmallOnesAgainstTheTruth) {
 
 // There are steps without a plan at 1.3 times the floor: what a small one lacks must not exist.
 void report_missing(const Problem& problem, int number, int64_t limit) {
-  fmt::print("problem {}: {} nodes, nothing found at {}\n", number, problem.nodes.size(), limit);
+  const bool impossible = Squeezer(problem).is_impossible(limit);
+  fmt::print("problem {}: {} nodes, {} at {}\n", number, problem.nodes.size(),
+             impossible ? "proven that there is nothing" : "nothing found", limit);
   if (problem.nodes.size() > 32 || problem.values.size() > 32) return;
   const Truth truth = testing::least_time(problem, limit);
   EXPECT_FALSE(truth.complete && truth.least_ns) << "problem " << number << " has a plan";
+  EXPECT_TRUE(impossible || !truth.complete) << "problem " << number << " has no plan";
 }
 
 TEST(Problems, PlansOfStepsAreValidAndFoundAtTheFloorAndAThird) {
@@ -113,6 +116,23 @@ TEST(Problems, PlansOfStepsAreValidAndFoundAtTheFloorAndAThird) {
   }
   fmt::print("at 1.3 times the floor: {} of {}\n", found, asked);
   EXPECT_GE(found, asked * 97 / 100);
+}
+
+TEST(Problems, WhatOnlyALookAtAllSequencesFinds) {
+  const Problem problem = testing::random_step(426, 8);
+  const int64_t limit = testing::floor_of(problem) * 13 / 10;
+  const std::optional<Plan> plan = Squeezer(problem).plan(limit, Effort::thorough);
+  ASSERT_TRUE(plan);
+  validate(problem, *plan);
+  EXPECT_LE(plan->arena_bytes, limit);
+}
+
+// Of 42 nodes, where the truth of small problems has nothing to say.
+TEST(Problems, WhatIsImpossibleIsProven) {
+  const Problem problem = testing::random_step(642, 14);
+  Squeezer squeezer(problem);
+  EXPECT_TRUE(squeezer.is_impossible(testing::floor_of(problem) * 13 / 10));
+  EXPECT_FALSE(squeezer.is_impossible(testing::peak_of(problem) - 1));
 }
 
 TEST(Problems, PlansOfAnyGraphAreValid) {
