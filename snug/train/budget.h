@@ -26,7 +26,7 @@ struct Budget {
 };
 
 // `memory` 0: what the machine leaves. `held_bytes` of this run's own state are resident already:
-// weights that were trained before, buffers of its sources.
+// weights that were trained before, buffers of its sources. Throws Error for a negative `memory`.
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes = 0);
 
 // A guess at what compiled kernels, stacks and first-touched pages of code will add for a step:

@@ -24,7 +24,7 @@ struct RunnerOptions {
   // The rows of inputs can be brought at any time while the step runs, and again: where the budget
   // wants it, they have no slots for the whole batch. See Program::set_feeder.
   bool feed_inputs = false;
-  bool reproducible = false;  // See PartitionOptions.
+  bool reproducible = false;          // See PartitionOptions.
   int64_t budget_bytes = kUnlimited;  // For the arena and the variables of the step.
   // Rows of a batch that may come, of a number not known yet: a program is made for so many, whose
   // place program_for() gives to the one that is needed. 0: none.
