@@ -84,7 +84,7 @@ namespace {
 void expect_given(std::string_view call, const SourcePtr& data,
                   const std::vector<CallbackPtr>& callbacks) {
   if (!data) throw Error("{}: there is no data; give a source, like data::arrays(x, y)", call);
-  if (std::ranges::count(callbacks, nullptr) > 0)
+  if (std::ranges::any_of(callbacks, [](const CallbackPtr& c) { return c == nullptr; }))
     throw Error("{}: a callback is null; make it, or leave it out", call);
 }
 
