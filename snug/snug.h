@@ -16,6 +16,7 @@
 #include "snug/data/npz.h"
 #include "snug/data/preprocessed.h"
 #include "snug/data/split.h"
+#include "snug/data/text.h"
 #include "snug/data/tfrecord.h"
 #include "snug/nn/activation_layers.h"
 #include "snug/nn/convolution.h"

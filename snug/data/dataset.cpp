@@ -230,6 +230,7 @@ Dataset Dataset::take(int64_t count) const {
   if (count == -1) return *this;
   if (count < 0) throw Error("Dataset: take({}): the number must not be negative", count);
   Dataset result = counting_batches();
+  result.endless_ = false;
   if (result.batches_) {
     result.batches_->take = std::min(count, result.batches_->take.value_or(count));
   } else if (order_) {
@@ -267,6 +268,7 @@ Dataset Dataset::repeat(std::optional<int64_t> count) const {
   }
   if (batch_size_) return repeat_batches(count);
   Dataset result = *this;
+  result.endless_ = endless_ || !count;
   if (order_) {
     result.order_ = order_->repeat(count);
   } else {
@@ -277,6 +279,7 @@ Dataset Dataset::repeat(std::optional<int64_t> count) const {
 
 Dataset Dataset::repeat_batches(std::optional<int64_t> count) const {
   Dataset result = *this;
+  result.endless_ = endless_ || !count;
   if (!batches_) {
     result.batches_ = BatchVerbs{.repeat = count};
   } else if (batches_->skip != 0 || batches_->take) {

@@ -147,6 +147,8 @@ class Dataset {
 
   // How many batches one pass has; nullopt when that is not known, or without end.
   std::optional<int64_t> cardinality() const;
+  // Whether a pass has no end: after repeat() without a number.
+  bool is_endless() const { return endless_ && !cardinality(); }
   BatchSpec spec() const;
   // The same for each bucket, in their order: a step is traced for each. Without buckets one.
   std::vector<BatchSpec> specs() const;
@@ -190,6 +192,7 @@ class Dataset {
   std::optional<RowOrder> order_;  // Of a source with random access.
   std::optional<int64_t> batch_size_;
   bool drop_remainder_ = false;
+  bool endless_ = false;  // Unless take() has given it an end.
   std::optional<BatchVerbs> batches_;
   std::optional<int64_t> ahead_;           // Of prefetch().
   std::optional<PaddingOptions> padding_;  // Batches are cut to their lengths.

@@ -18,7 +18,7 @@ namespace snug {
 namespace {
 
 constexpr std::array<std::string_view, 3> kKinds = {"tail", "random", "stratified"};
-constexpr size_t kMostClasses = 1000;
+constexpr size_t kMostClasses = 1000, kMostNamed = 5;
 // Apart from the passes of an epoch.
 constexpr uint64_t kSplitPass = 0xffffffff00000001u;
 
@@ -69,14 +69,19 @@ struct Sides {
 };
 
 void warn_of_classes(const std::map<int32_t, Sides>& classes) {
+  size_t found = 0;
   for (const auto& [label, sides] : classes) {
     if (sides.train > 0 && sides.validation > 0) continue;
+    if (++found > kMostNamed) continue;
     log_message(LogLevel::warning,
                 "all {} rows of class {} are on the {} side of the split, so the model is never {} "
                 "on it; split at random or stratified, or shuffle the file",
                 sides.train + sides.validation, label, sides.train == 0 ? "validation" : "training",
                 sides.train == 0 ? "trained" : "validated");
   }
+  if (found > kMostNamed)
+    log_message(LogLevel::warning, "and {} more classes are on one side of the split alone",
+                found - kMostNamed);
 }
 
 void warn_of_sides(Source& source, const std::function<bool(int64_t row)>& validates) {

@@ -129,6 +129,15 @@ TEST(Split, ClassesOfOneSideAreNamed) {
   EXPECT_EQ(none.text(), "");
 }
 
+TEST(Split, OfManyClassesOfOneSideTheFirstAreNamed) {
+  const Numbered data(cycling(40, 40));
+  const Warnings warnings;
+  data::split(data.source(), {.share = 0.5});
+  expect_within(warnings.text(), "class 4 ");
+  EXPECT_EQ(warnings.text().find("class 5 "), std::string::npos);
+  expect_within(warnings.text(), "and 35 more classes are on one side of the split alone");
+}
+
 TEST(Split, MistakesAreNamed) {
   const Numbered data(cycling(10, 2));
   for (const double share : {0.0, 1.0, -0.5}) {

@@ -1,6 +1,7 @@
 // What `compile` takes: the loss, the metrics and the optimizer of a model.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ class LossSpec {
   LossSpec(const std::string& name) : losses_{Loss(name)} {}          // NOLINT
   LossSpec(const Loss& loss) : losses_{loss} {}                       // NOLINT
   LossSpec(std::vector<Loss> losses) : losses_(std::move(losses)) {}  // NOLINT
+  LossSpec(std::initializer_list<Loss> losses) : losses_(losses) {}   // .loss = {"mse", "mae"}
 
   const std::vector<Loss>& losses() const { return losses_; }
 

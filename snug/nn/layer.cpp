@@ -153,6 +153,7 @@ Variables Layer::weights() const {
 }
 
 std::vector<std::vector<float>> Layer::get_weights() const {
+  allocate(weights(), 0);
   std::vector<std::vector<float>> values;
   for (const VariablePtr& variable : weights()) {
     values.emplace_back();
@@ -177,6 +178,7 @@ void Layer::set_weights(const std::vector<std::vector<float>>& values) const {
                   values[i].size());
     }
   }
+  allocate(variables, 0);
   for (size_t i = 0; i < values.size(); ++i) {
     with_elements(variables[i]->tensor(), [&](const auto elements) {
       using Element = std::ranges::range_value_t<decltype(elements)>;

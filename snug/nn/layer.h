@@ -42,6 +42,8 @@ class LayerDefinition : public Configurable {
   std::string label() const;
 
   std::string name;  // As the user gave it; empty: the model chooses, as Keras does.
+  // The name is a model's choice, not the user's: in another model it may have to be another one.
+  bool named_by_model = false;
   std::string path;  // Within the model: set when the layer joins one.
   bool trainable = true;
 
@@ -105,7 +107,8 @@ class Layer {
   Variables weights() const;
   Variables trainable_weights() const;
   Variables non_trainable_weights() const;
-  // Copies of the values, in the order of weights().
+  // Copies of the values, in the order of weights(); first values where there were none yet, as
+  // Model::ensure_weights(0) gives them.
   std::vector<std::vector<float>> get_weights() const;
   // Throws Error that names the weight and both sizes when they do not fit.
   void set_weights(const std::vector<std::vector<float>>& values) const;

@@ -59,6 +59,7 @@ void MetricDefinition::reset() {
 }
 
 void MetricDefinition::add_to_state(Tracer& tracer, Value sums) {
+  if (sums.dtype() == DType::float32) sums = ops::cast(sums, DType::float64);
   if (state_.empty()) add_state("sums", sums.type());
   ops::assign_add(tracer.value(state_[0]), sums);
 }

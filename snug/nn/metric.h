@@ -52,7 +52,8 @@ class MetricDefinition : public Configurable {
  protected:
   VariablePtr add_state(std::string name, const Type& type, double initial = 0);
 
-  // For a state of sums in one float64 variable, which the first call creates.
+  // For a state of sums in one float64 variable, which the first call creates; sums of a batch may
+  // be float32.
   void add_to_state(Tracer& tracer, Value sums);
   std::vector<double> sums() const;  // Empty before anything was measured.
 

@@ -25,14 +25,9 @@ Input::Input(const Shape& row, const InputOptions& options) : Layer(nullptr) {
   for (const Extent extent : row.extents()) shape.push_back(extent);
   auto layer = std::make_shared<InputLayer>(Type{options.dtype, shape});
   layer->name = options.name;
+  symbol_ = {
+      std::make_shared<SymbolNode>(SymbolNode{.layer = layer, .in = {}, .out = {layer->type}}), 0};
   *static_cast<Layer*>(this) = Layer(std::move(layer));
-}
-
-Input::operator Symbol() const {
-  const auto& layer = static_cast<const InputLayer&>(*definition());
-  return {std::make_shared<SymbolNode>(
-              SymbolNode{.layer = definition(), .in = {}, .out = {layer.type}}),
-          0};
 }
 
 std::shared_ptr<Network> Network::functional(const Symbols& inputs, const Symbols& outputs,
@@ -41,6 +36,11 @@ std::shared_ptr<Network> Network::functional(const Symbols& inputs, const Symbol
   network->name = std::move(name);
   if (inputs.empty() || outputs.empty())
     throw Error("Model: it needs at least one input and one output");
+  for (const Symbols* ends : {&inputs, &outputs}) {
+    if (!std::ranges::all_of(*ends, [](const Symbol& symbol) { return bool(symbol); }))
+      throw Error("Model: an {} is empty; give what Input or a layer gives",
+                  ends == &inputs ? "input" : "output");
+  }
   network->define(inputs, outputs);
   network->input_ends.is_list = inputs.size() > 1;
   network->output_ends.is_list = outputs.size() > 1;
@@ -136,6 +136,7 @@ void Network::define(const Symbols& inputs, const Symbols& outputs) {
   for (const Symbol& output : outputs) walk.visit(output);
   std::map<const SymbolNode*, int> call_of;
   calls_.clear();
+  nodes_.clear();
   inputs_.clear();
   outputs_.clear();
   std::set<const SymbolNode*> input_nodes;
@@ -147,6 +148,7 @@ void Network::define(const Symbols& inputs, const Symbols& outputs) {
     }
     call_of[node.get()] = static_cast<int>(calls_.size());
     calls_.push_back(std::move(call));
+    nodes_.push_back(node);
   };
   for (const Symbol& input : inputs) {
     if (!input || !input.node()->in.empty()) {
@@ -249,32 +251,46 @@ std::vector<std::string> Network::input_names() const {
 void Network::settings(SettingVisitor&) {}
 
 void Network::set_paths() {
-  if (name.empty()) name = snake_case(class_name());
+  if (name.empty()) {
+    name = snake_case(class_name());
+    named_by_model = true;
+  }
   set_paths_below("");
 }
 
-void Network::set_paths_below(const std::string& prefix) {
+// The user's names stay. So does what another model has chosen, unless two have it here: encoder
+// and decoder, each named "sequential" when it was made.
+void Network::name_layers(const std::vector<LayerPtr>& all) const {
   std::set<std::string> taken;
   for (const LayerPtr& layer : layers_) {
-    if (layer->name.empty()) continue;
+    if (layer->name.empty() || layer->named_by_model) continue;
     if (!taken.insert(layer->name).second) {
       throw Error("the name \"{}\" is used twice in {}; layers of a model need different names",
                   layer->name, name);
     }
   }
+  for (const LayerPtr& layer : all) {
+    if (layer->named_by_model && !taken.insert(layer->name).second) layer->name.clear();
+  }
+  std::map<std::string, int> counts;
+  for (const LayerPtr& layer : all) {
+    if (!layer->name.empty()) continue;
+    const std::string base = snake_case(layer->class_name());
+    do {
+      const int count = counts[base]++;
+      layer->name = count == 0 ? base : fmt::format("{}_{}", base, count);
+    } while (!taken.insert(layer->name).second);
+    layer->named_by_model = true;
+  }
+}
+
+void Network::set_paths_below(const std::string& prefix) {
   std::vector<LayerPtr> all = layers_;
   for (const LayerCall& call : calls_) {
     if (!std::ranges::count(all, call.layer)) all.push_back(call.layer);
   }
-  std::map<std::string, int> counts;
+  name_layers(all);
   for (const LayerPtr& layer : all) {
-    if (layer->name.empty()) {
-      const std::string base = snake_case(layer->class_name());
-      do {
-        const int count = counts[base]++;
-        layer->name = count == 0 ? base : fmt::format("{}_{}", base, count);
-      } while (!taken.insert(layer->name).second);
-    }
     layer->path = prefix + layer->name;
     for (const VariablePtr& variable : layer->own_variables())
       variable->set_path(layer->path + "/" + variable->name());

@@ -31,7 +31,11 @@ struct InputOptions {
 class Input : public Layer {
  public:
   explicit Input(const Shape& row, const InputOptions& options = {});
-  operator Symbol() const;  // NOLINT: Symbol x = Input({100}) is how Keras's users write it.
+  // Always the same one: Symbol x = Input({100}) is how Keras's users write it.
+  operator Symbol() const { return symbol_; }  // NOLINT
+
+ private:
+  Symbol symbol_;
 };
 
 // One call of a layer in a network, in the order in which calls run.
@@ -77,6 +81,8 @@ class Network : public LayerDefinition {
   const std::vector<LayerCall>& calls() const { return calls_; }
   const std::vector<int>& input_calls() const { return inputs_; }
   const std::vector<std::pair<int, int>>& output_calls() const { return outputs_; }
+  // What a call gives, as a symbol that more layers can be called on.
+  Symbol symbol(int call, int output) const { return {nodes_.at(call), output}; }
   Types input_types() const;
   Types output_types() const;
   // Of each output: the name of the layer that gives it, as Keras names its logs.
@@ -98,6 +104,7 @@ class Network : public LayerDefinition {
   void append(const Layer& layer);
   void stack_if_known();
   void stack(const Type& input);
+  void name_layers(const std::vector<LayerPtr>& all) const;
   void set_paths_below(const std::string& prefix);
   bool is_alone(const std::pair<int, int>& result) const;
 
@@ -106,6 +113,7 @@ class Network : public LayerDefinition {
   LayerPtr stack_input_;
   std::vector<LayerPtr> layers_, layers_and_operations_;
   std::vector<LayerCall> calls_;
+  std::vector<std::shared_ptr<const SymbolNode>> nodes_;  // Of each call.
   std::vector<int> inputs_;
   std::vector<std::pair<int, int>> outputs_;
 };

@@ -37,6 +37,8 @@ void touch_planning() {
 }  // namespace
 
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
+  if (memory < 0)
+    throw Error("memory is {} bytes; give a budget, or 0 for what the machine leaves", memory);
   if (whole_process && memory > 0) touch_planning();
   Budget budget{.whole_process = whole_process};
   if (whole_process) budget.file_pages = FilePages::resident();

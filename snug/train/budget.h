@@ -27,7 +27,7 @@ struct Budget {
 };
 
 // `memory` 0: what the machine leaves. `held_bytes` of this run's own state are resident already:
-// weights that were trained before, buffers of its sources.
+// weights that were trained before, buffers of its sources. Throws Error for a negative `memory`.
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes = 0);
 
 // The budget without its limit.

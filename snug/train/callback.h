@@ -24,8 +24,8 @@ struct RunParameters {
   int epochs = 1;
   std::optional<int64_t> steps;  // Of an epoch, where it is known.
   int verbose = 1;
-  bool validates = false;  // Some epochs have val_ logs.
-  bool resumed = false;    // state() will be read once training has begun.
+  bool validates = false;                // Some epochs have val_ logs.
+  bool resumed = false;                  // state() will be read once training has begun.
   const StepFacts* last_step = nullptr;  // While it trains.
 };
 
@@ -49,7 +49,8 @@ class Callback {
   virtual void on_predict_batch_begin(int64_t /*batch*/) {}
   virtual void on_predict_batch_end(int64_t /*batch*/) {}
 
-  // Whether on_train_batch_end reads its logs: computing them costs a look at every metric.
+  // Whether on_train_batch_end and on_test_batch_end read their logs, which are of the epoch or
+  // the pass so far: computing them costs a look at every metric.
   virtual bool wants_batch_logs() const { return false; }
 
   // What it carries from call to call, for checkpoints: written after any batch or epoch, read

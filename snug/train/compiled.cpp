@@ -30,7 +30,11 @@ double fixed_rate(const Optimizer& optimizer) {
 
 Compiled::Compiled(const Network& network, CompileOptions options)
     : network_(network), options_(std::move(options)), optimizer_state_(options_.optimizer) {
-  const size_t outputs = network.output_calls().size(), losses = options_.loss.losses().size();
+  if (network.is_defined()) check_outputs();
+}
+
+void Compiled::check_outputs() const {
+  const size_t outputs = network_.output_calls().size(), losses = options_.loss.losses().size();
   if (losses > 1 && losses != outputs) {
     throw Error("compile: {} losses were given for {} outputs; give one, or one for each output",
                 losses, outputs);
@@ -47,7 +51,7 @@ Compiled::Compiled(const Network& network, CompileOptions options)
 
 const Loss& Compiled::loss(size_t output) const {
   const std::vector<Loss>& losses = options_.loss.losses();
-  if (losses.empty()) throw Error("this model has no loss; give one to compile({{.loss = ...}})");
+  if (losses.empty()) throw Error("this model has no loss; give one to compile({.loss = ...})");
   return losses.size() == 1 ? losses[0] : losses[output];
 }
 
@@ -68,6 +72,7 @@ Compiled::Phase& Compiled::phase(bool training, const std::vector<Shape>& target
   const auto [entry, is_new] = phases_.try_emplace(training);
   Phase& phase = entry->second;
   if (!is_new) return phase;
+  check_outputs();
   phase.loss = metrics::Mean("loss").definition()->fresh();
   const Types predictions = network_.output_types();
   const std::vector<std::string> names = network_.output_names();

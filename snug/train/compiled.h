@@ -22,11 +22,25 @@ struct OutputMetrics {
 
 class Compiled {
  public:
-  // Throws Error when losses, weights and metrics do not fit the network's outputs in number.
+  // Throws Error when losses, weights and metrics do not fit the network's outputs in number; a
+  // network without shapes is checked when phase() first sees it.
   Compiled(const Network& network, CompileOptions options);
 
   const CompileOptions& options() const { return options_; }
   const Optimizer& optimizer() const { return options_.optimizer; }
+  // While one lives, what it is made for cannot be compiled again: steps refer to it.
+  class Use {
+   public:
+    explicit Use(Compiled& compiled) : compiled_(compiled) { ++compiled_.uses_; }
+    ~Use() { --compiled_.uses_; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    Compiled& compiled_;
+  };
+  bool is_in_use() const { return uses_ > 0; }
+
   // Slots and count of the updates, from the first training step on; compile again to reset them.
   const OptimizerState& optimizer_state() const { return optimizer_state_; }
   const Loss& loss(size_t output) const;
@@ -59,10 +73,14 @@ class Compiled {
   int64_t iterations() const { return optimizer_state_.iterations(); }
 
  private:
+  // Throws Error when losses, weights and metrics are not as many as the network has outputs.
+  void check_outputs() const;
+
   const Network& network_;
   CompileOptions options_;
   std::map<bool, Phase> phases_;
   OptimizerState optimizer_state_;
+  int uses_ = 0;
   // Of the last run: what it was given, and what it left behind.
   struct Rates {
     double configured, left;

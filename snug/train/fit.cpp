@@ -21,7 +21,7 @@ std::string disk_note(const FitPlan& plan) {
 class RateScope {
  public:
   explicit RateScope(Compiled& compiled)
-      : compiled_(compiled), configured_(compiled.configured_rate()) {}
+      : compiled_(compiled), use_(compiled), configured_(compiled.configured_rate()) {}
   ~RateScope() { compiled_.end_run(configured_); }
   RateScope(const RateScope&) = delete;
   RateScope& operator=(const RateScope&) = delete;
@@ -30,8 +30,13 @@ class RateScope {
 
  private:
   Compiled& compiled_;
+  Compiled::Use use_;
   double configured_;
 };
+
+bool any_wants_logs(const std::vector<CallbackPtr>& callbacks) {
+  return std::ranges::any_of(callbacks, [](const CallbackPtr& c) { return c->wants_batch_logs(); });
+}
 
 }  // namespace
 
@@ -125,8 +130,7 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
 
 void FitRun::run_steps(int epoch, Progress& progress) {
   Compiled::Phase& phase = model_.compiled().phase(true, {});
-  const bool batch_logs =
-      std::ranges::any_of(callbacks_, [](const CallbackPtr& c) { return c->wants_batch_logs(); });
+  const bool batch_logs = any_wants_logs(callbacks_);
   takes_batches_ = true;
   const int64_t most = options_.steps_per_epoch.value_or(INT64_MAX);
   int64_t done = step_;
@@ -186,8 +190,9 @@ bool FitRun::validates_after(int epoch) const {
 
 void FitRun::validate_epoch(int epoch, Logs& logs) {
   Compiled::Phase& phase = model_.compiled().phase(false, {});
-  phase.reset();
   for (const CallbackPtr& callback : callbacks_) callback->on_test_begin();
+  phase.reset();
+  const bool batch_logs = any_wants_logs(callbacks_);
   validation_->begin_pass(0);
   const int64_t most = options_.validation_steps.value_or(INT64_MAX);
   int64_t done = 0;
@@ -196,7 +201,8 @@ void FitRun::validate_epoch(int epoch, Logs& logs) {
     if (!batch) break;
     for (const CallbackPtr& callback : callbacks_) callback->on_test_batch_begin(done);
     batch->program->run(batch->info);
-    for (const CallbackPtr& callback : callbacks_) callback->on_test_batch_end(done, {});
+    const Logs now = batch_logs ? phase.logs() : Logs();
+    for (const CallbackPtr& callback : callbacks_) callback->on_test_batch_end(done, now);
   }
   if (done == 0) {
     throw no_rows(fmt::format("fit: validation_data gave no rows in epoch {}", epoch + 1),

@@ -13,10 +13,17 @@ void check_batch_size(const Dataset& data, const std::optional<int64_t>& batch_s
               *batch_size, data.batch_size());
 }
 
+// Or the pass would never come to its end.
+void check_end(const Dataset& data, std::string_view option, const std::optional<int64_t>& steps) {
+  if (data.is_endless() && !steps)
+    throw Error("the Dataset repeats without end; give {}, or repeat a number of times", option);
+}
+
 }  // namespace
 
 History Model::fit(const Dataset& data, FitOptions options) {
   check_batch_size(data, options.batch_size);
+  check_end(data, "steps_per_epoch", options.steps_per_epoch);
   options.batch_size = data.batch_size();
   options.shuffle = false;
   return fit(data.source(), options);
@@ -24,12 +31,14 @@ History Model::fit(const Dataset& data, FitOptions options) {
 
 Logs Model::evaluate(const Dataset& data, EvaluateOptions options) {
   check_batch_size(data, options.batch_size);
+  check_end(data, "steps", options.steps);
   options.batch_size = data.batch_size();
   return evaluate(data.source(), options);
 }
 
 std::vector<std::vector<float>> Model::predict(const Dataset& data, EvaluateOptions options) {
   check_batch_size(data, options.batch_size);
+  check_end(data, "steps", options.steps);
   options.batch_size = data.batch_size();
   return predict(data.source(), options);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "snug/data/dataset.h"
+#include "snug/data/source_testing.h"
 #include "snug/train/fit_testing.h"
 
 namespace snug::testing {
@@ -108,6 +109,24 @@ TEST(FitDataset, EpochsOfASequenceMayDiffer) {
   const History history = model.fit(source, {.batch_size = 16, .epochs = 12, .verbose = 0});
   EXPECT_EQ(history.history.at("loss").size(), 12u);
   EXPECT_LT(history.history.at("loss").back(), history.history.at("loss").front());
+}
+
+TEST(FitDataset, WithoutEnd) {
+  const Rows rows(50, 4);
+  Sequential model = linear_model();
+  const Dataset once = Dataset::from_tensor_slices(rows.inputs(), Array(rows.y));
+  const std::string start = "the Dataset repeats without end; give ",
+                    end = ", or repeat a number of times";
+  for (const Dataset& endless : {once.repeat().batch(10), once.batch(10).repeat()}) {
+    EXPECT_EQ(message_of([&] { model.fit(endless, {.verbose = 0}); }),
+              start + "steps_per_epoch" + end);
+    EXPECT_EQ(message_of([&] { model.evaluate(endless); }), start + "steps" + end);
+    EXPECT_EQ(message_of([&] { model.predict(endless); }), start + "steps" + end);
+    model.fit(endless, {.steps_per_epoch = 7, .verbose = 0});
+    EXPECT_EQ(model.compiled().iterations() % 7, 0);
+    model.evaluate(endless.take(6));
+  }
+  EXPECT_FALSE(once.repeat(2).is_endless());
 }
 
 TEST(FitDataset, ASecondBatchSizeIsAMistake) {

@@ -21,7 +21,7 @@ StepGraph forward_step(Model& model, const Source& data, ForwardPass::What what)
 
 ForwardPass::ForwardPass(Model& model, const SourcePtr& data, const EvaluateOptions& options,
                          What what)
-    : options_(options), what_(what) {
+    : model_(model), options_(options), what_(what) {
   check_options(*data);
   fit_network_to(model.network(), *data);
   model.network().set_paths();
@@ -98,6 +98,8 @@ void ForwardPass::run(const Visit& visit) {
   for (const CallbackPtr& callback : options_.callbacks)
     what_ == What::evaluate ? callback->on_test_begin() : callback->on_predict_begin();
   if (!stager_) return;
+  // After the hook, in which the model may be evaluated too.
+  if (what_ == What::evaluate) model_.compiled().phase(false, {}).reset();
   stager_->begin_pass(0);
   int64_t done = 0;
   for (; done < options_.steps.value_or(INT64_MAX); ++done) {
@@ -120,8 +122,12 @@ void ForwardPass::begin_batch(int64_t batch) const {
 }
 
 void ForwardPass::end_batch(int64_t batch) const {
+  const bool wanted = std::ranges::any_of(
+      options_.callbacks, [](const CallbackPtr& callback) { return callback->wants_batch_logs(); });
+  Logs logs;
+  if (wanted && what_ == What::evaluate) logs = model_.compiled().phase(false, {}).logs();
   for (const CallbackPtr& callback : options_.callbacks) {
-    if (what_ == What::evaluate) callback->on_test_batch_end(batch, {});
+    if (what_ == What::evaluate) callback->on_test_batch_end(batch, logs);
     if (what_ == What::predict) callback->on_predict_batch_end(batch);
   }
 }

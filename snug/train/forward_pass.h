@@ -35,6 +35,7 @@ class ForwardPass {
   void begin_batch(int64_t batch) const;
   void end_batch(int64_t batch) const;
 
+  Model& model_;
   EvaluateOptions options_;
   What what_;
   std::optional<Stager> stager_;  // None where there are no rows.

@@ -1,6 +1,9 @@
 #include "snug/train/lint.h"
 
+#include <algorithm>
+
 #include "snug/base/error.h"
+#include "snug/nn/activation.h"
 
 namespace snug {
 namespace {
@@ -9,7 +12,25 @@ namespace {
 struct Head {
   Type type;
   std::optional<Logits> logits;
+  bool is_score = false;  // Known to be no probability.
 };
+
+bool is_one_of(std::string_view op, std::initializer_list<std::string_view> ops) {
+  return std::ranges::find(ops, op) != ops.end();
+}
+
+// Whether it is a product with weights, or an activation that leaves the numbers between 0 and 1.
+// What else there is may be probabilities: the mean of two softmaxes, an op of the user's.
+bool is_score(Value value) {
+  const Node* node = value.producer();
+  while (node != nullptr && is_one_of(node->op().name(), {"reshape", "transpose"}))
+    node = node->input(0).producer();
+  if (node == nullptr) return false;
+  const std::string_view op = node->op().name();
+  if (is_one_of(op, {"matmul", "conv2d", "depthwise_conv2d", "conv2d_transpose"})) return true;
+  return std::ranges::count(activation_names(), op) > 0 &&
+         !is_one_of(op, {"softmax", "sigmoid", "hard_sigmoid"});
+}
 
 std::vector<Head> heads_of(Network& network) {
   Graph graph;
@@ -18,7 +39,7 @@ std::vector<Head> heads_of(Network& network) {
   for (const Type& type : network.input_types()) inputs.push_back(graph.input("x", type));
   std::vector<Head> heads;
   for (const Value& output : network.call(tracer, inputs))
-    heads.push_back({output.type(), tracer.logits(output)});
+    heads.push_back({output.type(), tracer.logits(output), is_score(output)});
   return heads;
 }
 
@@ -71,7 +92,7 @@ void lint_output(const std::string& output, const Head& head, LossDefinition& lo
         "from_logits",
         output, softmax ? "softmax" : "sigmoid", loss.name);
   }
-  if (!settings.from_logits && !head.logits) {
+  if (!settings.from_logits && head.is_score) {
     throw Error(
         "compile: {} gives no probabilities, and {} wants some; end in activation \"{}\", or give "
         "the loss "

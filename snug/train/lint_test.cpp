@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "snug/base/error.h"
+#include "snug/nn/merging.h"
+#include "snug/nn/operators.h"
+#include "snug/nn/shape_layers.h"
 #include "snug/train/fit_testing.h"
 
 namespace snug::testing {
@@ -58,6 +61,22 @@ TEST(Lint, LetsRightOnesThrough) {
   compile(ends_in(3, "linear"), SparseCategoricalCrossentropy({.from_logits = true}));
   compile(ends_in(1, "sigmoid"), "binary_crossentropy");
   compile(ends_in(1, "linear"), "mse");
+  compile(ends_in(1, "hard_sigmoid"), "binary_crossentropy");
+}
+
+// Probabilities need not come from an activation.
+TEST(Lint, ProbabilitiesMadeOfOthers) {
+  const Symbol x = Input({3});
+  const Symbol a = Dense(2, "softmax")(x), b = Dense(2, "softmax")(x);
+  for (const Symbol& mean : {Average()({a, b}), (a + b) / 2, Reshape({1, 2})(a)}) {
+    Model model(x, mean);
+    model.compile({.loss = "categorical_crossentropy"});
+  }
+  expect_error(
+      [&] {
+        Model(x, Reshape({2, 1})(Dense(2)(x))).compile({.loss = "binary_crossentropy"});
+      },
+      {"no probabilities"});
 }
 
 TEST(Mismatch, NotCompiled) {

@@ -1,8 +1,10 @@
 #include "snug/train/model.h"
 
+#include <algorithm>
 #include <new>
 
 #include "snug/base/error.h"
+#include "snug/base/nearest_word.h"
 #include "snug/train/fit.h"
 #include "snug/train/forward_pass.h"
 #include "snug/train/lint.h"
@@ -29,6 +31,8 @@ void Sequential::add(const Layer& layer) {
 }
 
 void Model::compile(CompileOptions options) {
+  if (compiled_ && compiled_->is_in_use())
+    throw Error("compile: the model is being fitted or evaluated; compile it when that is done");
   if (network_->is_defined()) lint(*network_, options);
   compiled_ = std::make_unique<Compiled>(*network_, std::move(options));
 }
@@ -40,7 +44,7 @@ Values Model::operator()(const Values& in) const {
 Compiled& Model::compiled() const {
   if (!compiled_)
     throw Error(
-        "the model has not been compiled; call compile({{.optimizer = ..., .loss = ...}}) first");
+        "the model has not been compiled; call compile({.optimizer = ..., .loss = ...}) first");
   return *compiled_;
 }
 
@@ -75,13 +79,36 @@ FitPlan Model::plan(const PlanOptions& options) {
                .threads = options.threads});
 }
 
+namespace {
+
+void expect_given(std::string_view call, const SourcePtr& data,
+                  const std::vector<CallbackPtr>& callbacks) {
+  if (!data) throw Error("{}: there is no data; give a source, like data::arrays(x, y)", call);
+  if (std::ranges::any_of(callbacks, [](const CallbackPtr& c) { return c == nullptr; }))
+    throw Error("{}: a callback is null; make it, or leave it out", call);
+}
+
+// For one batch of them; 1 where there are none, which is for the pass to say.
+int64_t all_rows(std::string_view call, const SourcePtr& data,
+                 const std::vector<CallbackPtr>& callbacks) {
+  expect_given(call, data, callbacks);
+  if (!data->rows())
+    throw Error("{}: how many rows the source has is not known; say so (GeneratorSpec::rows)",
+                call);
+  return std::max<int64_t>(1, *data->rows());
+}
+
+}  // namespace
+
 FitPlan Model::plan(const SourcePtr& data, const FitOptions& options) {
+  expect_given("plan", data, options.callbacks);
   Budget budget = fit_budget(*this, data, options);
   const AloneScope alone;
   return compile_fit(*this, data, options, budget, alone).plan;
 }
 
 History Model::fit(const SourcePtr& data, const FitOptions& options) {
+  expect_given("fit", data, options.callbacks);
   try {
     return FitRun(*this, data, options).run();
   } catch (const std::bad_alloc&) {
@@ -92,9 +119,10 @@ History Model::fit(const SourcePtr& data, const FitOptions& options) {
 }
 
 Logs Model::evaluate(const SourcePtr& data, const EvaluateOptions& options) {
+  expect_given("evaluate", data, options.callbacks);
   ForwardPass pass(*this, data, options, ForwardPass::What::evaluate);
+  const Compiled::Use use(compiled());
   Compiled::Phase& phase = compiled().phase(false, {});
-  phase.reset();
   pass.run([](const StepGraph&, const Stager::Batch&) {});
   const Logs logs = phase.logs();
   for (const CallbackPtr& callback : options.callbacks) callback->on_test_end(logs);
@@ -103,6 +131,7 @@ Logs Model::evaluate(const SourcePtr& data, const EvaluateOptions& options) {
 
 void Model::predict(const SourcePtr& data, const PredictionSink& sink,
                     const EvaluateOptions& options) {
+  expect_given("predict", data, options.callbacks);
   ForwardPass pass(*this, data, options, ForwardPass::What::predict);
   pass.run([&](const StepGraph& step, const Stager::Batch& batch) {
     for (size_t i = 0; i < step.predictions.size(); ++i) {
@@ -130,7 +159,7 @@ std::vector<std::vector<float>> Model::predict(const SourcePtr& data,
 
 Logs Model::train_on_batch(const SourcePtr& data, const FitOptions& options) {
   FitOptions once = options;
-  once.batch_size = data->rows();
+  once.batch_size = all_rows("train_on_batch", data, options.callbacks);
   once.epochs = 1;
   once.shuffle = false;
   once.verbose = 0;
@@ -142,6 +171,51 @@ Logs Model::train_on_batch(const SourcePtr& data, const FitOptions& options) {
   Logs logs;
   for (const auto& [name, values] : history.history) logs[name] = values.back();
   return logs;
+}
+
+Logs Model::test_on_batch(const SourcePtr& data, const EvaluateOptions& options) {
+  EvaluateOptions once = options;
+  once.batch_size = all_rows("test_on_batch", data, options.callbacks);
+  return evaluate(data, once);
+}
+
+std::vector<std::vector<float>> Model::predict_on_batch(const SourcePtr& data,
+                                                        const EvaluateOptions& options) {
+  EvaluateOptions once = options;
+  once.batch_size = all_rows("predict_on_batch", data, options.callbacks);
+  return predict(data, once);
+}
+
+Layer Model::get_layer(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const LayerPtr& layer : network_->layers()) {
+    if (layer->name == name) return Layer(layer);
+    names.push_back(layer->name);
+  }
+  throw Error("get_layer: {} has no layer \"{}\"; {}", network_->name, name,
+              did_you_mean(name, names));
+}
+
+Symbols Model::inputs() const {
+  Symbols symbols;
+  for (const int call : network_->input_calls()) symbols.push_back(network_->symbol(call, 0));
+  return symbols;
+}
+
+Symbols Model::outputs() const {
+  Symbols symbols;
+  for (const auto& [call, output] : network_->output_calls())
+    symbols.push_back(network_->symbol(call, output));
+  return symbols;
+}
+
+Symbol Model::output_of(std::string_view layer) const {
+  const LayerPtr wanted = get_layer(layer).definition();
+  const auto& calls = network_->calls();
+  const auto found = std::ranges::find(calls, wanted, &LayerCall::layer);
+  if (found == calls.end())
+    throw Error("output_of: the model has no shapes yet; begin it with an Input, or fit it once");
+  return network_->symbol(static_cast<int>(found - calls.begin()), 0);
 }
 
 }  // namespace snug

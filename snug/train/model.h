@@ -94,13 +94,18 @@ class Model {
   Model(const Symbols& inputs, const Symbols& outputs, const std::string& name = "");
   Model(const Symbol& input, const Symbol& output, const std::string& name = "")
       : Model(Symbols{input}, Symbols{output}, name) {}
+  Model(const Symbols& inputs, const Symbol& output, const std::string& name = "")
+      : Model(inputs, Symbols{output}, name) {}
+  Model(const Symbol& input, const Symbols& outputs, const std::string& name = "")
+      : Model(Symbols{input}, outputs, name) {}
   explicit Model(std::shared_ptr<Network> network);
   virtual ~Model();
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
 
   // Throws Error on what is known to be wrong: softmax on one unit, a crossentropy that does not
-  // fit the last layer. Resets the optimizer's state.
+  // fit the last layer; and while the model is fitted or evaluated, so in a callback. Resets the
+  // optimizer's state.
   void compile(CompileOptions options);
 
   // What a fit will need, before any data is read: of one batch size, or of such a fit with its
@@ -122,14 +127,29 @@ class Model {
   void predict(const SourcePtr& data, const PredictionSink& sink,
                const EvaluateOptions& options = {});
   // One update on all rows of `data`; the logs of this batch alone. Its random numbers (dropout,
-  // noise, augmentation) are those of the epoch that has the number of the updates so far.
+  // noise, augmentation) are those of the epoch that has the number of the updates so far. These
+  // three throw Error where the number of rows is not known.
   Logs train_on_batch(const SourcePtr& data, const FitOptions& options = {});
+  // The same without an update: evaluate and predict with all rows as one batch.
+  Logs test_on_batch(const SourcePtr& data, const EvaluateOptions& options = {});
+  std::vector<std::vector<float>> predict_on_batch(const SourcePtr& data,
+                                                   const EvaluateOptions& options = {});
 
   // Inside a trace.
   Value operator()(Value x) const { return (*this)(Values{x})[0]; }
   Values operator()(const Values& in) const;
   // On symbols: a model is a layer.
   Symbol operator()(const Symbol& x) const { return layer()(x); }
+
+  // In Keras's order; a name that there is not throws Error with the nearest one.
+  std::vector<Layer> layers() const { return network_->sublayers(); }
+  Layer get_layer(std::string_view name) const;
+  // To go on from, and for models of a part: Model(base.inputs(), base.output_of("conv5")). They
+  // share their layers with this one. A layer that is called more than once gives what its first
+  // call gave.
+  Symbols inputs() const;
+  Symbols outputs() const;
+  Symbol output_of(std::string_view layer) const;
 
   Layer layer() const { return Layer(network_); }
   Network& network() const { return *network_; }

@@ -143,7 +143,7 @@ std::string connections(const Network& network, const LayerPtr& layer) {
   return text.empty() ? "-" : text;
 }
 
-Types output_of(const Network& network, const LayerPtr& layer) {
+Types outputs_of(const Network& network, const LayerPtr& layer) {
   for (const LayerCall& call : network.calls()) {
     if (call.layer == layer) return call.out;
   }
@@ -210,7 +210,7 @@ std::string Model::summary(int width) const {
   if (!chain) header.emplace_back("Connected to");
   table.add(header);
   for (const LayerPtr& layer : network_->layers_and_operations()) {
-    const Types out = output_of(*network_, layer);
+    const Types out = outputs_of(*network_, layer);
     Row row = {fmt::format("{} ({})", layer->label(), layer->class_name()),
                out.empty() ? "?" : shape_text(out),
                out.empty() ? "0 (unbuilt)" : with_commas(count_of(Layer(layer).weights()))};

@@ -90,7 +90,18 @@ void Step::bind() {
   bound_to_ = arena_->data();
 }
 
-Tensor Step::slot(Value value) {
+namespace {
+
+const Value& numbered(std::string_view kind, const Values& values, int i) {
+  if (i < 0 || i >= std::ssize(values))
+    throw Error("step: there is no {} {}; it has {}, counted from 0", kind, i, values.size());
+  return values[i];
+}
+
+}  // namespace
+
+Tensor Step::slot(std::string_view kind, const Values& values, int i) {
+  const Value& value = numbered(kind, values, i);
   bind();
   return runner_->program(spec_.batch_size).tensor(value);
 }
@@ -171,8 +182,9 @@ void Step::each_node(const Batch& batch, const std::function<void(const Node&)>&
 }
 
 Tensor Step::result(int i) const {
-  SNUG_CHECK(program_ != nullptr, "a result before the first run");
-  return program_->tensor(step().predictions[i]);
+  const Value& value = numbered("result", step().predictions, i);
+  if (program_ == nullptr) throw Error("step: result {} was asked for before the first run", i);
+  return program_->tensor(value);
 }
 
 void Step::begin_epoch(uint64_t epoch) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -53,12 +54,13 @@ class Step {
   // Throws Error when the batch does not fit the spec.
   float operator()(const Batch& batch);
 
-  // The same in two parts: fill these, then run.
-  Tensor input(int i) { return slot(step().inputs[i]); }
-  Tensor target(int i) { return slot(step().targets[i]); }
+  // The same in two parts: fill these, then run. Throws Error for a number that there is not.
+  Tensor input(int i) { return slot("input", step().inputs, i); }
+  Tensor target(int i) { return slot("target", step().targets, i); }
   float run() { return run(spec_.batch_size); }
 
-  // What the function returned, after a run, until another step of the same arena runs.
+  // What the function returned, after a run, until another step of the same arena runs. Throws
+  // Error before the first run.
   Tensor result(int i) const;
   int result_count() const { return static_cast<int>(runner_->step().predictions.size()); }
 
@@ -76,7 +78,7 @@ class Step {
 
  private:
   void bind();
-  Tensor slot(Value value);
+  Tensor slot(std::string_view kind, const Values& values, int i);
   int64_t take(const Batch& batch);
   void begin_run(int64_t rows);
   float run(int64_t rows);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "snug/base/error.h"
+#include "snug/data/source_testing.h"
 #include "snug/nn/dropout.h"
 #include "snug/nn/embedding.h"
 #include "snug/nn/pooling.h"
@@ -71,6 +72,23 @@ TEST(Trace, SlotsInsteadOfABatch) {
   std::ranges::copy(rows.y, step.target(0).as<float>().begin());
   step.run();
   EXPECT_EQ(model.get_weights(), other.get_weights());
+}
+
+TEST(Trace, SlotsAndResultsThatThereAreNot) {
+  const BatchSpec spec{.inputs = {{DType::float32, {kRows, 2}}, {DType::float32, {kRows, 2}}},
+                       .targets = {},
+                       .batch_size = 4};
+  Step step = trace(spec, {}, [](const Values& x, const Values&) { return ops::square(x[1]); });
+  EXPECT_EQ(message_of([&] { step.input(2); }),
+            "step: there is no input 2; it has 2, counted from 0");
+  EXPECT_EQ(message_of([&] { step.target(0); }),
+            "step: there is no target 0; it has 0, counted from 0");
+  EXPECT_EQ(message_of([&] { step.result(0); }),
+            "step: result 0 was asked for before the first run");
+  std::ranges::fill(step.input(1).as<float>(), 3.0F);
+  EXPECT_EQ(step.run(), 9);
+  EXPECT_EQ(message_of([&] { step.result(1); }),
+            "step: there is no result 1; it has 1, counted from 0");
 }
 
 // A step for each length of rows, in one arena that is as large as the longest needs: what a row
