@@ -227,7 +227,7 @@ Override setting_of(const std::string& word) {
   // snug fit model.keras data=train.csv label=y
   if (path == "data") path = "data.train";
   if (path == "label" || path == "validation") path = "data." + path;
-  if (path.find('.') == std::string::npos && path != "name") {
+  if (path.find('.') == std::string::npos && path != "name" && path != "model") {
     throw Error("{}: a setting begins with its section: fit.{}", word, word);
   }
   return {.path = path, .value = word.substr(sign + 1), .place = word};

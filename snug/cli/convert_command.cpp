@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "snug/base/bytes.h"
+#include "snug/base/log.h"
 #include "snug/cli/command.h"
 #include "snug/cli/json_text.h"
 #include "snug/train/model.h"
@@ -10,6 +11,11 @@ namespace snug::cli {
 int convert_command(const Arguments& arguments) {
   Model model = load_model(arguments.run_file);
   model.save(arguments.output);
+  if (arguments.output.ends_with(".weights.h5"))
+    log_message(LogLevel::warning,
+                "{}: these are weights alone: layers, how the model was compiled and what its data "
+                "was fitted to are in {} only",
+                arguments.output, arguments.run_file);
   const std::optional<int64_t> bytes = real_files().size(arguments.output);
   if (arguments.json) {
     const nlohmann::ordered_json json = {{"command", "convert"},

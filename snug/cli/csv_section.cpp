@@ -237,6 +237,31 @@ static void drop_targets(Columns& columns) {
   columns.weight.clear();
 }
 
+// Whether a table that is read like this has told something about itself.
+static bool is_learned(const Column& column) {
+  const bool by_range = column.use == ColumnUse::standardise || column.use == ColumnUse::min_max;
+  const bool by_missing = column.is_number() && column.missing != MissingRule::refuse &&
+                          column.missing != MissingRule::value;
+  return by_range || by_missing || !column.vocabulary.empty();
+}
+
+// A model that has not kept what its columns were fitted to would be given other numbers than it
+// was trained on.
+static void refuse_learned(const YamlValue& data, const Columns& columns) {
+  std::string names;
+  for (const Column& column : columns.columns) {
+    if (column.use == ColumnUse::drop || !is_learned(column)) continue;
+    names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", column.name, name_of(column.use));
+  }
+  if (names.empty()) return;
+  data.fail(
+      "the model's file does not say what its columns were fitted to, and these rows are not the "
+      "ones that it was trained on, so they cannot tell: {}. Give the .keras or .h5 file that snug "
+      "left, or, for a model that takes the numbers of the table, columns: {{NAME: {{use: as_is, "
+      "missing: refuse}}}}",
+      names);
+}
+
 RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request) {
   expect_keys(data, kKeys, "setting of data for CSV files");
   const YamlValue &train = *data.find("train"), *validation = data.find("validation");
@@ -247,6 +272,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
       read_options(run, data, request.cache, fitted ? &*fitted : nullptr, request.inputs_only);
   options.files = files_of(run, train);
   const data::CsvData rows = open_table(train, options);
+  if (request.trained && !fitted) refuse_learned(data, rows.columns);
   report(train, rows, /*with_columns=*/!fitted);
   RunData opened{.train = as_timeseries(data, rows.source),
                  .columns = fitted ? *fitted : rows.columns,

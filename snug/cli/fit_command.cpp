@@ -14,6 +14,7 @@
 #include "snug/cli/json_text.h"
 #include "snug/cli/line_settings.h"
 #include "snug/cli/next_steps.h"
+#include "snug/cli/resume.h"
 #include "snug/cli/run_callbacks.h"
 #include "snug/cli/run_directory.h"
 #include "snug/cli/session.h"
@@ -151,23 +152,6 @@ void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
   }
 }
 
-// A run that goes on has the settings that it was started with, unless they are given again.
-Arguments with_remembered(Arguments arguments) {
-  if (!arguments.resume) return arguments;
-  const RunFile run = read_run_file(arguments.run_file, arguments.settings);
-  const Path directory = RunDirectory::newest(arguments.runs, run.name).path();
-  const std::vector<Override> before = remembered_settings(directory);
-  std::vector<Override> kept = before;
-  arguments.settings = merged(before, arguments.settings);
-  std::erase_if(kept, [&](const Override& setting) {
-    const auto now = std::ranges::find(arguments.settings, setting.path, &Override::path);
-    return now->value != setting.value;
-  });
-  if (!kept.empty())
-    log_message(LogLevel::info, "As at the start of {}: {}", directory.string(), typed_text(kept));
-  return arguments;
-}
-
 void write_start(const Arguments& arguments, const Session& session, FitRun& fit,
                  const RunDirectory& directory) {
   const FitPlan& plan = fit.plan();
@@ -204,7 +188,11 @@ int fit_command(const Arguments& given) {
   };
   session.fit.resume = arguments.resume;
   // A new run has no directory before its plan is accepted; that it saves is planned with.
-  if (arguments.resume) session.fit.checkpoint = place(directory_of(arguments, session));
+  if (arguments.resume) {
+    const RunDirectory resumed = directory_of(arguments, session);
+    expect_checkpoint(arguments, session, resumed.path());
+    session.fit.checkpoint = place(resumed);
+  }
   const std::unique_ptr<FitRun> fit = make_fit(session);
 
   const RunDirectory directory = directory_of(arguments, session);

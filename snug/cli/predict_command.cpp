@@ -1,8 +1,9 @@
 #include <cstdio>
 
+#include "snug/base/log.h"
 #include "snug/cli/command.h"
 #include "snug/cli/json_text.h"
-#include "snug/cli/prediction_sink.h"
+#include "snug/cli/prediction_rows.h"
 #include "snug/cli/trained_session.h"
 #include "snug/train/lint.h"
 
@@ -24,18 +25,26 @@ int predict_command(const Arguments& arguments) {
   TrainedSession session = open_trained(arguments, DataNeed::inputs);
   const NamedClasses classes = classes_of(session);
   const std::unique_ptr<PredictionSink> sink =
-      open_sink(arguments.output, session.model.network(), classes);
+      open_sink(arguments.output, session.model.network(), classes, row_names(session));
+  refuse_own_data(session.run, sink->files());
   int64_t rows = 0;
   placed(session.run.file, [&] {
     session.model.predict(
         session.data,
-        [&](int output, int64_t, const Tensor& batch) {
-          sink->add(output, batch);
+        [&](int output, int64_t first, const Tensor& batch) {
+          sink->add(output, first, batch);
           if (output == 0) rows += batch.shape()[0];
         },
         session.options);
   });
-  const std::vector<std::string> files = sink->finish();
+  sink->finish();
+  std::vector<std::string> files;
+  for (const Path& file : sink->files()) files.push_back(file.string());
+  if (session.left_out > 0 && Path(arguments.output).extension() == ".npy")
+    log_message(LogLevel::warning,
+                "{} bad rows were left out, so its rows are not numbered as the data's are; a .csv "
+                "file says the position of each",
+                session.left_out);
   if (arguments.json) {
     nlohmann::ordered_json json = {{"command", "predict"},
                                    {"exit", 0},

@@ -24,32 +24,33 @@ class NpySink final : public PredictionSink {
       Path file = path;
       if (types.size() > 1) file.replace_filename(path.stem().string() + "_" + names[i] + ".npy");
       const Shape& shape = types[i].shape;
-      files_.push_back(file.string());
+      files_.push_back(file);
       writers_.push_back(
           std::make_unique<NpyWriter>(real_files(), file, shape.part(1, shape.rank())));
     }
   }
 
-  void add(int output, const Tensor& rows) override {
+  void add(int output, int64_t /*first*/, const Tensor& rows) override {
     writers_[static_cast<size_t>(output)]->append(rows);
   }
-  std::vector<std::string> finish() override {
+  void finish() override {
     for (const auto& writer : writers_) writer->finish();
-    return files_;
   }
+  const std::vector<Path>& files() const override { return files_; }
 
  private:
   std::vector<std::unique_ptr<NpyWriter>> writers_;
-  std::vector<std::string> files_;
+  std::vector<Path> files_;
 };
 
 // One line for each row, with the elements of all outputs behind each other.
 class CsvSink final : public PredictionSink {
  public:
-  CsvSink(Path path, const Network& network, const NamedClasses& classes)
-      : path_(std::move(path)), classes_(classes) {
-    unfinished_ = path_.string() + ".tmp";
+  CsvSink(const Path& path, const Network& network, const NamedClasses& classes, RowNames names)
+      : files_({path}), classes_(classes), names_(std::move(names)) {
+    unfinished_ = path.string() + ".tmp";
     file_ = real_files().open(unfinished_, OpenMode::write);
+    if (!names_.title.empty()) put(names_.title + ",");
     put(header(network));
     batch_.resize(network.output_types().size());
   }
@@ -57,23 +58,27 @@ class CsvSink final : public PredictionSink {
     if (file_) real_files().remove(unfinished_);
   }
 
-  void add(int output, const Tensor& rows) override {
+  void add(int output, int64_t first, const Tensor& rows) override {
     const std::span<float> values = rows.as<float>();
     batch_[static_cast<size_t>(output)].assign(values.begin(), values.end());
     if (output + 1 < std::ssize(batch_)) return;
     const auto count = static_cast<size_t>(rows.shape()[0]);
     std::string lines;
-    for (size_t row = 0; row < count; ++row) add_line(row, count, lines);
+    for (size_t row = 0; row < count; ++row) {
+      if (!names_.title.empty())
+        lines += cell_of(names_.name(first + static_cast<int64_t>(row))) + ",";
+      add_line(row, count, lines);
+    }
     put(lines);
   }
 
-  std::vector<std::string> finish() override {
+  void finish() override {
     file_->sync();
     file_->close();
     file_.reset();
-    real_files().rename(unfinished_, path_);
-    return {path_.string()};
+    real_files().rename(unfinished_, files_[0]);
   }
+  const std::vector<Path>& files() const override { return files_; }
 
  private:
   std::string header(const Network& network) const {
@@ -114,8 +119,10 @@ class CsvSink final : public PredictionSink {
     at_ += std::ssize(text);
   }
 
-  Path path_, unfinished_;
+  std::vector<Path> files_;
+  Path unfinished_;
   NamedClasses classes_;
+  RowNames names_;
   std::unique_ptr<File> file_;
   int64_t at_ = 0;
   std::vector<std::vector<float>> batch_;
@@ -124,9 +131,10 @@ class CsvSink final : public PredictionSink {
 }  // namespace
 
 std::unique_ptr<PredictionSink> open_sink(const Path& path, const Network& network,
-                                          const NamedClasses& classes) {
+                                          const NamedClasses& classes, RowNames names) {
   if (path.extension() == ".npy") return std::make_unique<NpySink>(path, network);
-  if (path.extension() == ".csv") return std::make_unique<CsvSink>(path, network, classes);
+  if (path.extension() == ".csv")
+    return std::make_unique<CsvSink>(path, network, classes, std::move(names));
   throw Error("--output {}: predictions go to a file that ends in .npy or .csv", path.string());
 }
 

@@ -35,6 +35,18 @@ bool is_model_file(const std::string& file) {
   return file.ends_with(".keras") || file.ends_with(".h5") || file.ends_with(".hdf5");
 }
 
+// What runs leave is called alike: runs/mnist/3/best.keras is mnist-3-best.
+std::string name_of_run(const std::string& file) {
+  const std::string stem = Path(file).stem().string();
+  if (!is_model_file(file)) return stem;
+  const Path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+  const std::string number = folder.filename().string(),
+                    name = folder.parent_path().filename().string();
+  const bool is_of_a_run = number.find_first_not_of("0123456789") == std::string::npos &&
+                           !number.empty() && !name.empty() && name[0] != '.';
+  return is_of_a_run ? fmt::format("{}-{}-{}", name, number, stem) : stem;
+}
+
 // What a run file would say that has this model and nothing else.
 YamlValue tree_of_model(const std::string& file) {
   YamlValue tree{.kind = YamlValue::Kind::map, .where = file};
@@ -103,7 +115,7 @@ Path RunFile::path(const YamlValue& value) const {
 }
 
 RunFile read_run_file(const std::string& file, const std::vector<Override>& settings) {
-  RunFile run{.file = file, .name = Path(file).stem().string(), .tree = {}};
+  RunFile run{.file = file, .name = name_of_run(file), .tree = {}};
   run.tree = is_model_file(file) ? tree_of_model(file) : parse_yaml(text_of(file), file);
   if (run.tree.is_null()) run.tree.fail("it is empty; it needs the sections data, model and fit");
   if (run.tree.is_scalar()) {

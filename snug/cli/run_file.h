@@ -18,8 +18,9 @@ namespace snug::cli {
 
 struct RunFile {
   std::string file;  // As the user named it.
-  std::string name;  // Of the run: `name`, or the file's name without its end.
-  YamlValue tree;    // With the settings of the command line.
+  // Of the run: `name`, or the file's name without its end, with those of the run that has left it.
+  std::string name;
+  YamlValue tree;  // With the settings of the command line.
 
   // A section of the tree (data, model, fit); null where there is none.
   const YamlValue* section(std::string_view name) const { return tree.find(name); }
@@ -46,6 +47,7 @@ struct DataRequest {
   // there; rejected rows are written to a file there.
   Path cache;
   bool inputs_only = false;  // Targets and weights may be missing.
+  bool trained = false;      // They are for a model that is trained: nothing is learned from them.
   std::string fitted;        // Of a trained model: tables and texts are read as it has learned.
 };
 RunData open_data(const RunFile& run, const DataRequest& request);

@@ -123,6 +123,10 @@ RunData open_text(const RunFile& run, const YamlValue& data, const DataRequest& 
     data::TextOptions options = read_options(run, files, request.inputs_only, learned);
     options.cache = request.cache;
     if (!words.empty()) options.vocabulary = &words;
+    if (words.empty() && request.trained && options.hash_buckets == 0)
+      files.fail(
+          "the model's file does not say which words it has learned, and these texts cannot tell; "
+          "give the .keras or .h5 file that snug left");
     data::TextData text = placed(files.where, [&] { return data::text(options); });
     if (kept.empty()) kept = kept_of(options, text);
     return text;

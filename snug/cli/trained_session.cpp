@@ -38,24 +38,31 @@ std::string newest_model(const RunFile& run, const Arguments& arguments) {
 struct ChosenRows {
   SourcePtr source;
   std::string name;
+  int64_t left_out = 0;
 };
 
 // What the model was not trained on, where the run file says so.
 ChosenRows chosen_rows(const RunFile& run, const RunData& data, const FitOptions& fit,
                        const Model& model) {
   const SourcePtr source = data.validation ? data.validation : data.train;
-  const SourcePtr checked = placed(run.section("data")->where,
-                                   [&] { return without_bad_rows(source, data, model).source; });
-  if (data.validation) return {checked, "rows of validation data"};
-  const std::optional<int64_t> rows = checked->rows();
-  if (fit.validation_split > 0 && rows && checked->access() == Access::random) {
-    if (const auto split = split_by_name(run, checked, fit))
-      return {split->validation, "rows of validation_split"};
-    const int64_t first = first_validation_row(*rows, fit.validation_split);
-    if (first < *rows)
-      return {data::ordered(checked, RowOrder(*rows).skip(first)), "rows of validation_split"};
+  const data::CheckedData checked =
+      placed(run.section("data")->where, [&] { return without_bad_rows(source, data, model); });
+  ChosenRows chosen{checked.source, "rows", data.left_out + checked.bad_rows};
+  if (data.validation) chosen.name = "rows of validation data";
+  const std::optional<int64_t> rows = chosen.source->rows();
+  if (data.validation || fit.validation_split <= 0 || !rows ||
+      chosen.source->access() != Access::random)
+    return chosen;
+  const int64_t first = first_validation_row(*rows, fit.validation_split);
+  if (const auto split = split_by_name(run, chosen.source, fit)) {
+    chosen.source = split->validation;
+  } else if (first < *rows) {
+    chosen.source = data::ordered(chosen.source, RowOrder(*rows).skip(first));
+  } else {
+    return chosen;
   }
-  return {checked, "rows"};
+  chosen.name = "rows of validation_split";
+  return chosen;
 }
 
 // Other rows than those of the run file: what it sets aside of its own is not meant then.
@@ -90,6 +97,7 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   FitOptions fit = fit_options(run);
   const RunData data = open_data(run, {.cache = arguments.cache(),
                                        .inputs_only = need == DataNeed::inputs,
+                                       .trained = true,
                                        .fitted = KerasFile(file).columns()});
   Model model = load_model(file, {.compile = need == DataNeed::targets});
   if (need == DataNeed::targets && !model.is_compiled()) model.compile(compile_options(run));
@@ -102,7 +110,16 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   ChosenRows rows = chosen_rows(run, data, fit, model);
   if (!data.bad_rows.rejected.empty() && real_files().size(data.bad_rows.rejected))
     log_message(LogLevel::info, "the bad rows are in {}", data.bad_rows.rejected.string());
-  return {std::move(run), file, std::move(model), std::move(rows.source), rows.name, options};
+  const YamlValue* files = run.section("data")->find(data.validation ? "validation" : "train");
+  const bool are_pictures = files != nullptr && is_folder(*files);
+  return {.run = std::move(run),
+          .model_file = file,
+          .model = std::move(model),
+          .data = std::move(rows.source),
+          .rows_name = rows.name,
+          .left_out = rows.left_out,
+          .are_pictures = are_pictures,
+          .options = options};
 }
 
 }  // namespace snug::cli

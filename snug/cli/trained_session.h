@@ -11,7 +11,9 @@ struct TrainedSession {
   std::string model_file;
   Model model;
   SourcePtr data;
-  std::string rows_name;  // "rows of validation data"
+  std::string rows_name;      // "rows of validation data"
+  int64_t left_out = 0;       // Bad rows that are not among them.
+  bool are_pictures = false;  // Each row is a file.
   EvaluateOptions options;
 };
 

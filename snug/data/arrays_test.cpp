@@ -91,7 +91,7 @@ TEST(Arrays, NameALabelThatIsNoWholeNumber) {
               read_rows<int32_t>(*source, 1, {0, 1, 2});
             }),
             "y: row 2 is 1.5, but a whole number that int32 holds was expected; mend or drop the "
-            "row");
+            "row, or, for amounts, use a loss such as mse: this one takes numbers of classes");
 }
 
 TEST(Arrays, RefuseWhatDoesNotGoTogether) {

@@ -121,9 +121,9 @@ void CsvSource::refuse(int field, int64_t row, int64_t index, float value, DType
   if (fields()[field].role == FieldRole::target) column = columns.labels[0];
   if (fields()[field].role == FieldRole::input)
     column = fmt::format("number {} of the inputs", index);
-  throw DataError(
-      "{}: {} is {}, but a whole number that {} holds was expected; mend or drop the row",
-      place(field, row), column, value, name_of(wanted));
+  throw DataError("{}: {} is {}, but a whole number that {} holds was expected; {}",
+                  place(field, row), column, value, name_of(wanted),
+                  mending(fields()[field], fmt::format("{}", value), wanted));
 }
 
 std::string CsvSource::place(int /*field*/, int64_t row) {

@@ -193,10 +193,19 @@ std::string element_text(const void* from, StoredType stored, int64_t index) {
                [&](const auto* elements) { return fmt::format("{}", number(elements[index])); });
 }
 
+std::string mending(const Field& field, std::string_view value, DType wanted) {
+  const bool amount = field.role == FieldRole::target && wanted == DType::int32 &&
+                      value.find('.') != std::string_view::npos;
+  return amount ? "mend or drop the row, or, for amounts, use a loss such as mse: this one takes "
+                  "numbers of classes"
+                : "mend or drop the row";
+}
+
 void refuse_element(const Field& field, int64_t row, int64_t index_in_row, const std::string& value,
                     DType wanted) {
-  throw DataError("{}: row {}{} is {}, but {} was expected; mend or drop the row", field.name, row,
-                  place_in(field.row, index_in_row), value, expectation(value, wanted));
+  throw DataError("{}: row {}{} is {}, but {} was expected; {}", field.name, row,
+                  place_in(field.row, index_in_row), value, expectation(value, wanted),
+                  mending(field, value, wanted));
 }
 
 void stage_rows(const Field& field, ElementPlace first, const void* from, int64_t count, void* to,

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "snug/data/source.h"
 
@@ -20,6 +21,9 @@ bool is_same(StoredType stored, DType dtype);
 
 // The element as text, for messages: "nan", "3.5", "-7".
 std::string element_text(const void* from, StoredType stored, int64_t index);
+
+// What to do about such an element: a target with a fraction is none of a class.
+std::string mending(const Field& field, std::string_view value, DType wanted);
 
 // Throws DataError for an element of a field that could not be staged: names field, row, position
 // in the row, value and what was expected. Rows and positions are counted from 0.

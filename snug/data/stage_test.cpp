@@ -135,6 +135,9 @@ TEST(Stage, NamesTheElementThatItRefuses) {
   EXPECT_EQ(refusal({.name = "y", .row = {}}, 0, "2.5", DType::int32),
             "y: row 17 is 2.5, but a whole number that int32 holds was expected; mend or drop the "
             "row");
+  EXPECT_EQ(refusal({.name = "y", .role = FieldRole::target, .row = {}}, 0, "2.5", DType::int32),
+            "y: row 17 is 2.5, but a whole number that int32 holds was expected; mend or drop the "
+            "row, or, for amounts, use a loss such as mse: this one takes numbers of classes");
   EXPECT_EQ(refusal({.name = "y", .row = {}}, 0, "2", DType::boolean),
             "y: row 17 is 2, but 0 or 1 was expected; mend or drop the row");
 }

@@ -87,6 +87,8 @@ struct KerasFile::Inside {
     version = root.text("keras_version");
     const std::string model = root.text("model_config");
     if (!model.empty()) config = parse_json(model, where + ": model_config");
+    const std::string fitted = root.text(kColumnsKey);
+    if (!fitted.empty()) columns = parse_json(fitted, where + ": " + kColumnsKey).dump();
     const std::string training = root.text("training_config");
     if (!training.empty()) compile_config = parse_json(training, where + ": training_config");
     if (compile_config.is_object() && compile_config.contains("optimizer_config"))

@@ -38,8 +38,8 @@ class KerasFile {
   // Empty where there is no state, or where a version of Keras before 3 wrote it, in another order.
   OptimizerArrays optimizer() const;
 
-  // What the columns of the model's data were fitted to, as write_keras was given it; empty where
-  // there is none.
+  // What the columns of the model's data were fitted to, as it was given when a .keras or .h5 file
+  // was written; empty where there is none.
   std::string columns() const;
 
   std::string where() const;
@@ -49,7 +49,7 @@ class KerasFile {
   std::unique_ptr<Inside> inside_;
 };
 
-// Of metadata.json.
+// Of metadata.json, and an attribute of .h5 files.
 inline constexpr const char* kColumnsKey = "snug_columns";
 
 // What is written. The arrays are the caller's memory.
@@ -58,7 +58,8 @@ struct SavedModel {
   const CompileOptions* compile = nullptr;  // Null: it was not compiled.
   // The optimizer's variables in Keras's order, by their names ("iteration").
   std::vector<std::pair<std::string, Hdf5Array>> optimizer = {};
-  // JSON that goes with a .keras file, as one key of its metadata, which Keras does not look at.
+  // JSON that goes with a .keras file, as one key of its metadata, and with an .h5 file, as one of
+  // its attributes: Keras looks at neither.
   std::string columns = {};
 };
 

@@ -155,6 +155,8 @@ void write_legacy_h5(const Path& path, const SavedModel& model, FileSystem& file
   Hdf5Tree root;
   add_versions(root);
   root.texts.emplace_back("model_config", dumped(write_network(model.network)));
+  if (!model.columns.empty())
+    root.texts.emplace_back(kColumnsKey, dumped(OrderedJson::parse(model.columns)));
   Hdf5Tree& weights = root.groups["model_weights"];
   add_versions(weights);
   std::vector<std::string> names;

@@ -177,6 +177,17 @@ TEST(Loss, TargetsAreNotBroadcast) {
   EXPECT_EQ(loss->target_type(flat, {1}), flat);
   EXPECT_EQ(error_of([&] { loss->target_type(kPredictions, {1}); }),
             "mean_squared_error: a row of targets has the shape [1], a row of predictions [3]; "
+            "they must be the same, as targets are not broadcast: numbers of classes go with "
+            "sparse_categorical_crossentropy and sparse_categorical_accuracy, amounts with a last "
+            "layer of 1 unit");
+  EXPECT_EQ(error_of([&] { loss->target_type(one, {3}); }),
+            "mean_squared_error: a row of targets has the shape [3], a row of predictions [1]; "
+            "they must be the same, as targets are not broadcast: give the last layer 3 units, or "
+            "change the targets");
+  EXPECT_EQ(error_of([&] {
+              loss->target_type(kPredictions, {2, 3});
+            }),
+            "mean_squared_error: a row of targets has the shape [2, 3], a row of predictions [3]; "
             "they must be the same, as targets are not broadcast: change the units of the last "
             "layer, or the targets");
 }
@@ -186,7 +197,7 @@ TEST(Loss, LabelsAreWholeNumbers) {
   EXPECT_EQ(loss->target_type(kPredictions, {1}), (Type{DType::int32, {kRows}}));
   EXPECT_EQ(error_of([&] { loss->target_type(kPredictions, {3}); }),
             "sparse_categorical_crossentropy: a row of labels has the shape [3], a row of "
-            "predictions [3]; give whole numbers of shape [], or use the categorical form for "
+            "predictions [3]; give whole numbers of shape [], or use categorical_crossentropy for "
             "one-hot rows");
   EXPECT_EQ(error_of([&] {
               loss->target_type({DType::float32, {kRows}}, {});

@@ -185,8 +185,9 @@ TEST(Metric, NamesWhatIsWrong) {
   EXPECT_NE(error_of([] { Metric("crossentropy"); }), "");
   EXPECT_EQ(error_of([&] { metrics::BinaryAccuracy()->target_type(predictions, {}); }),
             "binary_accuracy: a row of targets has the shape [], a row of predictions [3]; they "
-            "must be the same, as targets are not broadcast: change the units of the last layer, "
-            "or the targets");
+            "must be the same, as targets are not broadcast: numbers of classes go with "
+            "sparse_categorical_crossentropy and sparse_categorical_accuracy, amounts with a last "
+            "layer of 1 unit");
   EXPECT_EQ(error_of([] {
               metrics::Precision({.thresholds = {{0.5, 2}}});
             }),

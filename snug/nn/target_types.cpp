@@ -13,6 +13,25 @@ Shape without_last_one(const Shape& shape) {
   return ends_with_one(shape) ? shape.without(-1) : shape;
 }
 
+// "categorical_accuracy" of "sparse_categorical_accuracy".
+std::string_view dense_form(std::string_view who) {
+  constexpr std::string_view kSparse = "sparse_";
+  return who.starts_with(kSparse) ? who.substr(kSparse.size()) : "categorical_crossentropy";
+}
+
+// What the shapes tell of a mistake.
+std::string advice(const Shape& row, const Shape& target_row) {
+  const bool classes =
+      row.rank() > 0 && !ends_with_one(row) && without_last_one(target_row) == row.without(-1);
+  if (classes)
+    return "numbers of classes go with sparse_categorical_crossentropy and "
+           "sparse_categorical_accuracy, amounts with a last layer of 1 unit";
+  if (target_row.rank() > 0 && target_row.rank() == row.rank() &&
+      target_row.without(-1) == row.without(-1))
+    return fmt::format("give the last layer {} units, or change the targets", target_row[-1]);
+  return "change the units of the last layer, or the targets";
+}
+
 }  // namespace
 
 Type matching_targets(const Type& predictions, const Shape& target_row, std::string_view who) {
@@ -20,8 +39,8 @@ Type matching_targets(const Type& predictions, const Shape& target_row, std::str
   if (without_last_one(row) != without_last_one(target_row)) {
     throw Error(
         "{}: a row of targets has the shape {}, a row of predictions {}; they must be the same, as "
-        "targets are not broadcast: change the units of the last layer, or the targets",
-        who, target_row.text(), row.text());
+        "targets are not broadcast: {}",
+        who, target_row.text(), row.text(), advice(row, target_row));
   }
   return {DType::float32, predictions.shape};
 }
@@ -41,7 +60,7 @@ Type label_targets(const Type& predictions, const Shape& target_row, std::string
         "{}: a row of labels has the shape {}, a row of predictions {}; give whole numbers of "
         "shape {}{}",
         who, target_row.text(), row.text(), wanted.text(),
-        one_hot ? ", or use the categorical form for one-hot rows" : "");
+        one_hot ? fmt::format(", or use {} for one-hot rows", dense_form(who)) : "");
   }
   return {DType::int32, predictions.shape.without(-1)};
 }

@@ -179,7 +179,7 @@ class Model {
   std::string summary(int width = 76) const;
 
   // What the columns of the training data were fitted to (Columns::json()): saved with the model in
-  // .keras files and loaded from them, so that raw rows can be predicted. Empty: none.
+  // .keras and .h5 files and loaded from them, so that raw rows can be predicted. Empty: none.
   std::string columns;
 
   // Set by a callback or by on_train_batch_end: fit ends after this epoch or batch.

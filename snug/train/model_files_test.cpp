@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/data/arrays.h"
@@ -31,6 +33,22 @@ struct OwnLoss final : LossDefinition {
   Type target_type(const Type& predictions, const Shape&) const override { return predictions; }
   Value values(Tracer&, Value, Value predictions) const override { return predictions; }
 };
+
+TEST(ModelFiles, KeepWhatTheirDataWasFittedTo) {
+  std::string fitted = R"({"class_names":["a","\u00e9"],"vocabulary":[)";
+  for (int i = 0; i < 10000; ++i) fitted += fmt::format("{}\"word {}\"", i == 0 ? "" : ",", i);
+  fitted += "]}";
+  for (const char* path : {"m.keras", "m.h5"}) {
+    MemoryFiles files;
+    Sequential one = model(Adam());
+    one.save(path, files);
+    EXPECT_EQ(load_model(path, {}, files).columns, "");
+    one.columns = fitted;
+    one.save(path, files);
+    const Model two = load_model(path, {}, files);
+    EXPECT_EQ(nlohmann::json::parse(two.columns), nlohmann::json::parse(fitted)) << path;
+  }
+}
 
 // Every optimizer goes on from its file as if it had never stopped.
 TEST(ModelFiles, KeepTheStateOfEveryOptimizer) {

@@ -10,6 +10,7 @@
 #include "snug/base/log.h"
 #include "snug/data/stage.h"
 #include "snug/train/id_range.h"
+#include "snug/train/label_advice.h"
 #include "snug/train/move_blocks.h"
 
 namespace snug {
@@ -340,11 +341,9 @@ void Stager::check_labels(const Slots& slots, const StepGraph& step) const {
     if (wrong == labels.end()) continue;
     const int64_t per_row = std::max<int64_t>(1, std::ssize(labels) / slots.program->rows());
     const int64_t row = (wrong - labels.begin()) / per_row;
-    throw DataError(
-        "{} has the label {}, but the model has {} outputs, for labels 0 to {}; mend the "
-        "row, or give the last "
-        "layer more units",
-        source_->place(static_cast<int>(i), numbers_[row]), *wrong, classes, classes - 1);
+    throw DataError("{} has the label {}, but the model has {} outputs, for labels 0 to {}; {}",
+                    source_->place(static_cast<int>(i), numbers_[row]), *wrong, classes,
+                    classes - 1, advice_on_label(*wrong, classes));
   }
 }
 
@@ -357,10 +356,9 @@ void Stager::check_probabilities(const Slots& slots, size_t index) const {
   if (wrong == all.end()) return;
   const int64_t per_row = std::max<int64_t>(1, std::ssize(all) / slots.program->rows());
   throw DataError(
-      "{} has the label {:g}, but the loss takes labels for probabilities, 0 to 1; mend the row, "
-      "or, for more than two classes, give the last layer a unit for each, softmax, and "
-      "sparse_categorical_crossentropy",
-      source_->place(static_cast<int>(index), numbers_[(wrong - all.begin()) / per_row]), *wrong);
+      "{} has the label {:g}, but the loss takes labels for probabilities, 0 to 1; {}",
+      source_->place(static_cast<int>(index), numbers_[(wrong - all.begin()) / per_row]), *wrong,
+      advice_on_probability(*wrong));
 }
 
 // Says once that targets are no probabilities where the loss takes them for some, as numbers of
@@ -379,7 +377,7 @@ void Stager::lint_distribution(const Field& field, const Slots& slots, size_t in
     log_message(LogLevel::warning,
                 "{}: row {} adds up to {:g}, but categorical_crossentropy takes a row for "
                 "probabilities; give one-hot rows, or sparse_categorical_crossentropy for numbers "
-                "of classes",
+                "of classes, or mse for amounts",
                 field.name, numbers_[at / per_row], sum);
     return;
   }

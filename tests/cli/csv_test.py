@@ -259,7 +259,39 @@ class Predict(Case):
         model = "runs/run/1/last.keras"
         self.assertIn("accuracy", self.passes("evaluate", model, "data=test.csv"))
         self.passes("fit", model, "data=adult.csv", "label=income", "fit.epochs=1")
-        self.assertIn("accuracy", self.passes("evaluate", "runs/last/1/last.keras", "data=test.csv"))
+        self.assertIn("accuracy", self.passes("evaluate", "runs/run-1-last/1/last.keras", "data=test.csv"))
+
+    def test_what_was_fitted_goes_with_every_format(self):
+        self.passes("fit", "run.yaml")
+        model = "runs/run/1/last.keras"
+        rows = ("data=test.csv", "--output")
+        self.passes("predict", model, *rows, "keras.csv")
+        expected = self.json("evaluate", model, "data=test.csv")["metrics"]
+        self.passes("convert", model, "model.h5")
+        self.passes("convert", "model.h5", "back.keras")
+        for other in ("model.h5", "back.keras"):
+            self.assertEqual(self.json("evaluate", other, "data=test.csv")["metrics"], expected)
+            self.passes("predict", other, *rows, "other.csv")
+            self.assertEqual(self.read("other.csv"), self.read("keras.csv"))
+        self.assertIn("weights alone", self.says("convert", model, "m.weights.h5"))
+
+    def test_rows_to_be_scored_are_not_learned_from(self):
+        self.passes("fit", "run.yaml")
+        self.save_without_columns("runs/run/1/last.keras")
+        line = self.refuses(2, "does not say what its columns were fitted to", "age (standardise)", "workclass (one_hot)",
+                            words=("evaluate", "bare.keras", "data=test.csv", "label=income"))
+        self.assertIn("as_is", line)
+
+    def test_rows_that_have_nothing_to_learn_can_be_scored(self):
+        self.write_table("numbers.csv", [[str(i % 7), str(i % 3), str(i % 2)] for i in range(60)], header="a, b, y")
+        self.edit("train: adult.csv, validation: test.csv, label: income",
+                  "train: numbers.csv, label: y, columns: {a: {use: as_is, missing: refuse}, b: {use: as_is, missing: refuse}}")
+        self.passes("fit", "run.yaml")
+        expected = self.json("evaluate", "run.yaml")["metrics"]
+        (self.folder / "runs/run/1/best.keras").rename(self.folder / "best.keras")
+        self.save_without_columns("best.keras")
+        self.write("run.yaml", self.read("run.yaml").split("model:")[0] + "model: bare.keras\nfit: {batch_size: 32}\n")
+        self.assertEqual(self.json("evaluate", "run.yaml")["metrics"], expected)
 
     def test_a_row_that_the_model_cannot_read_is_named(self):
         self.passes("fit", "run.yaml")

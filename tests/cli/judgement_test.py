@@ -75,6 +75,71 @@ class Suggestions(ArraysCase):
         self.refuses(2, "there are", "adam", "sgd", words=("fit", "run.yaml", "fit.optimizer=lbfgs"))
 
 
+class LossesAndLabels(Case):
+    """What is wrong between the last layer, the loss and the labels is said with what would be right."""
+
+    LABELS = {"classes": ((24,), [i % 3 for i in range(24)], "<i8"),
+              "column": ((24, 1), [i % 3 for i in range(24)], "<i8"),
+              "floats": ((24,), [float(i % 3) for i in range(24)], "<f4"),
+              "from_1": ((24,), [i % 3 + 1 for i in range(24)], "<i8"),
+              "two": ((24,), [i % 2 for i in range(24)], "<i8"),
+              "signs": ((24,), [2 * (i % 2) - 1 for i in range(24)], "<i8"),
+              "one_hot": ((24, 3), [float(k == i % 3) for i in range(24) for k in range(3)], "<f4"),
+              "amounts": ((24,), [i / 7 - 1.1 for i in range(24)], "<f4"),
+              "triples": ((24, 3), [i / 7 - 1.1 for i in range(72)], "<f4")}
+    SPARSE, ONE_HOT, BINARY = "sparse_categorical_crossentropy", "categorical_crossentropy", "binary_crossentropy"
+
+    def setUp(self):
+        super().setUp()
+        self.write("x.npy", npy((24, 2), [i / 48 for i in range(48)]))
+
+    def fit(self, labels, head, loss):
+        self.write("y.npy", npy(*self.LABELS[labels]))
+        self.write("run.yaml", f"""\
+data: {{train: {{x: x.npy, y: y.npy}}}}
+model: [dense: {{{head}}}]
+fit: {{loss: {loss}, metrics: [accuracy], epochs: 1, verbose: 0, checkpoint: off}}
+""")
+        return self.snug("fit", "run.yaml")
+
+    def test_the_hint_points_the_right_way(self):
+        three, two, one = ("units: 3, activation: softmax", "units: 2, activation: softmax", "units: 1, activation: sigmoid")
+        for labels, head, loss, code, hint in (
+                ("classes", three, self.ONE_HOT, 2, f"numbers of classes go with {self.SPARSE}"),
+                ("column", three, self.ONE_HOT, 2, f"numbers of classes go with {self.SPARSE}"),
+                ("floats", three, self.ONE_HOT, 2, f"numbers of classes go with {self.SPARSE}"),
+                ("classes", three, self.BINARY, 2, f"numbers of classes go with {self.SPARSE}"),
+                ("two", two, self.BINARY, 2, f"numbers of classes go with {self.SPARSE}"),
+                ("classes", "units: 3", "mse", 2, "amounts with a last layer of 1 unit"),
+                ("one_hot", three, self.SPARSE, 2, f"or use {self.ONE_HOT} for one-hot rows"),
+                ("one_hot", one, self.BINARY, 2, "give the last layer 3 units"),
+                ("triples", "units: 1", "mse", 2, "give the last layer 3 units"),
+                ("two", one, self.SPARSE, 2, f"use {self.BINARY}"),
+                ("two", "units: 1, activation: softmax", self.BINARY, 2, 'use activation "sigmoid"'),
+                ("two", "units: 1", self.BINARY, 2, 'end in activation "sigmoid"'),
+                ("classes", "units: 3", self.SPARSE, 2, 'end in activation "softmax"'),
+                ("from_1", three, self.SPARSE, 4, "where your labels are 1 to 3, take 1 off each"),
+                ("from_1", two, self.SPARSE, 4, "more units"),
+                ("signs", two, self.SPARSE, 4, "from 0 on"),
+                ("signs", one, self.BINARY, 4, "use hinge"),
+                ("classes", one, self.BINARY, 4, self.SPARSE),
+                ("amounts", one, self.BINARY, 4, "for amounts, use mse"),
+                ("amounts", three, self.SPARSE, 4, "for amounts, use a loss such as mse")):
+            done = self.fit(labels, head, loss)
+            with self.subTest(labels=labels, head=head, loss=loss):
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(hint, done.stderr)
+        self.assertIn("mse for amounts", self.fit("triples", three, self.ONE_HOT).stderr)
+
+    def test_what_goes_together_passes(self):
+        three, two, one = ("units: 3, activation: softmax", "units: 2, activation: softmax", "units: 1, activation: sigmoid")
+        for labels, head, loss in (("classes", three, self.SPARSE), ("column", three, self.SPARSE), ("floats", three, self.SPARSE),
+                                   ("one_hot", three, self.ONE_HOT), ("two", one, self.BINARY), ("two", two, self.SPARSE),
+                                   ("signs", "units: 1, activation: tanh", "hinge"), ("amounts", "units: 1", "mse")):
+            done = self.fit(labels, head, loss)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), (labels, head, loss))
+
+
 class Ids(Case):
     RUN_FILE = """\
 data: {train: {x: x.npy, y: y.npy}}

@@ -75,6 +75,34 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
         self.passes("predict", "run.yaml", "data=new.csv", "--output", "out.csv")
         self.assertEqual(self.predictions(), expected)
 
+    def test_what_was_left_out_is_told_by_the_others(self):
+        self.passes("fit", "run.yaml")
+        self.write_rows("new.csv", 6, 3, label=False)
+        self.passes("predict", "run.yaml", "data=new.csv", "--output", "out.csv")
+        expected = self.predictions()
+        lines = self.read("new.csv").splitlines()
+        self.write("new.csv", "\n".join([*lines[:3], "one,two", *lines[3:]]) + "\n")
+        skip = ("data=new.csv", "data.on_bad_row=skip", "data.bad_rows_at_most=0.5", "--output")
+        self.passes("predict", "run.yaml", *skip, "out.csv")
+        rows = self.predictions()
+        self.assertEqual([row.pop("position") for row in rows], [f"line {i}" for i in (2, 3, 5, 6, 7, 8)])
+        self.assertEqual(rows, expected)
+        self.assertIn("1 bad rows were left out", self.says("predict", "run.yaml", *skip, "out.npy"))
+        self.write("other.csv", "\n".join(lines) + "\n")
+        self.passes("predict", "run.yaml", "data=[new.csv, other.csv]", *skip[1:], "out.csv")
+        self.assertEqual(self.predictions()[-1]["position"], "other.csv: line 7")
+
+    def test_data_is_not_written_over(self):
+        self.passes("fit", "run.yaml")
+        self.write_rows("new.csv", 5, 3)
+        before = self.read("new.csv")
+        (self.folder / "link.csv").symlink_to("new.csv")
+        for data in ("data=new.csv", "data=[test.csv, new.csv]", "data=n*.csv"):
+            for output in ("new.csv", "link.csv", "./new.csv"):
+                self.refuses(2, f"--output {output}: this file is among the data", words=("predict", "run.yaml", data, "--output", output))
+        self.assertEqual(self.read("new.csv"), before)
+        self.assertEqual([path.name for path in self.folder.glob("*.tmp")], [])
+
     def test_columns_are_found_by_their_names(self):
         self.passes("fit", "run.yaml")
         self.write_rows("new.csv", 20, 3, label=False)
@@ -114,8 +142,20 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, metrics: [
         self.write("new/1.png", png(9, 9, (210, 25, 12)))
         self.passes("predict", "run.yaml", "data.train.image_folder=new", "--output", "out.csv")
         lines = self.read("out.csv").splitlines()
-        self.assertEqual(lines[0], "blue,red,class")
-        self.assertTrue(lines[1].endswith(",red"), lines)
+        self.assertEqual(lines[0], "file,blue,red,class")
+        self.assertTrue(lines[1].startswith("new/1.png,") and lines[1].endswith(",red"), lines)
+
+    def test_a_prediction_says_its_picture(self):
+        """Whichever were left out."""
+        self.passes("fit", "run.yaml")
+        for name, colour in (("a", (210, 25, 12)), ("b, c", (12, 25, 210)), ("d", (205, 25, 12))):
+            self.write(f"new/{name}.png", png(9, 9, colour))
+        self.write("new/broken.png", png(9, 9, (1, 2, 3))[:-30])
+        self.passes("predict", "run.yaml", "data.train.image_folder=new", "data.on_bad_row=skip", "data.bad_rows_at_most=0.5",
+                    "--output", "out.csv")
+        with open(self.folder / "out.csv", newline="") as file:
+            found = [(row["file"], row["class"]) for row in csv.DictReader(file)]
+        self.assertEqual(found, [("new/a.png", "red"), ("new/b, c.png", "blue"), ("new/d.png", "red")])
 
     def test_a_class_keeps_its_number(self):
         self.passes("fit", "run.yaml")
@@ -144,6 +184,9 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
             lines = self.read("out.csv").splitlines()
             self.assertEqual(lines[0], "neg,pos,class")
             self.assertEqual([line.split(",")[2] for line in lines[1:]], ["pos", "neg"])
+        self.save_without_columns("runs/run/1/last.keras")
+        self.write("bare.yaml", "data: {train: {text: new.txt, sequence_length: 3}}\nmodel: bare.keras\nfit: {batch_size: 8}\n")
+        self.refuses(2, "does not say which words it has learned", words=("predict", "bare.yaml", "--output", "out.csv"))
         self.refuses(2, "which labels do the lines have?", words=("evaluate", "runs/run/1/last.keras", "data=new.txt"))
         self.write("one.txt", "pos\npos\n")
         scored = self.json("evaluate", "run.yaml", "data.train={text: new.txt, labels: one.txt}")

@@ -79,6 +79,48 @@ class Remembered(ArraysCase):
         self.passes(*shlex.split(use[use.index("snug "):])[1:])
         self.assertIn("runs/more/1/best.keras", use)
 
+    def test_runs_of_models_have_names_of_their_own(self):
+        files = ("data.x=x.npy", "data.y=y.npy", "--epochs")
+        for name in ("a", "b"):
+            self.passes("fit", "run.yaml", f"name={name}", "model.0.dense.units=" + {"a": "16", "b": "20"}[name])
+            self.assertEqual(self.json("fit", f"runs/{name}/1/best.keras", *files, "1")["directory"], f"runs/{name}-1-best/1")
+        resumed = self.json("fit", "runs/a/1/best.keras", "--resume", "--epochs", "3")
+        self.assertEqual((resumed["directory"], resumed["epochs"]), ("runs/a-1-best/1", 3))
+
+    def test_a_run_of_another_model_is_not_gone_on_with(self):
+        self.passes("fit", "run.yaml")
+        for place in ("a/model.keras", "b/model.keras"):
+            self.write(place, (self.folder / "runs/run/1/last.keras").read_bytes())
+        self.passes("fit", "a/model.keras", "data.x=x.npy", "data.y=y.npy", "--epochs", "1")
+        line = self.refuses(2, "runs/model/1: this run", words=("fit", "b/model.keras", "--resume", "--epochs", "2"))
+        for part in ("a/model.keras, not the model ", "b/model.keras", "name=NAME"):
+            self.assertIn(part, line)
+        self.write("model.yaml", self.RUN_FILE)
+        self.refuses(2, "a/model.keras, not the layers of a run file", words=("fit", "model.yaml", "--resume"))
+        self.passes("fit", "./a/../a/model.keras", "--resume", "--epochs", "2")
+        # It may have been moved.
+        (self.folder / "a").rename(self.folder / "c")
+        self.assertEqual(self.json("fit", "c/model.keras", "--resume", "--epochs", "3")["epochs"], 3)
+        self.refuses(2, "has trained the layers of a run file, not the model ",
+                     words=("fit", "c/model.keras", "name=run", "--resume"))
+
+    def test_a_run_without_checkpoints(self):
+        """One that has ended is not trained over; one that had not come to its first one begins anew, and says so."""
+        self.passes("fit", "run.yaml", "fit.checkpoint=off", "fit.seed=3")
+        before = (self.folder / "runs/run/1/last.keras").read_bytes()
+        line = self.refuses(2, "has no checkpoint to go on from", words=("fit", "run.yaml", "--resume", "--epochs", "4"))
+        self.assertEqual((self.folder / "runs/run/1/last.keras").read_bytes(), before)
+        further = shlex.split(line[line.index("snug fit run.yaml"):])[1:]
+        self.assertIn("fit.seed=3", further)
+        self.assertEqual(self.json(*further)["directory"], "runs/run/2")
+        (self.folder / "runs/run/1").rename(self.folder / "runs/run/3")
+        (self.folder / "runs/run/3/last.keras").unlink()
+        self.refuses(2, "fit.checkpoint is off", words=("fit", "run.yaml", "--resume"))
+        text = self.says("fit", "run.yaml", "--resume", "fit.checkpoint=on")
+        self.assertIn("was stopped before its first checkpoint", text)
+        self.assertIn("it begins anew", text)
+        self.assertNotIn("begins anew", self.says("fit", "run.yaml", "--resume", "--epochs", "4"))
+
     def test_killed_and_resumed_without_a_word(self):
         words = ("fit", "run.yaml", "--epochs", "1000000", "--json", "fit.verbose=2", "fit.checkpoint.every_epochs=1",
                  "fit.validation_split=0.2")

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 import zlib
 
 SANITIZED = "SNUG_SANITIZED" in os.environ  # Budgets then hold the sanitizer's own memory too.
@@ -72,6 +73,15 @@ class Case(unittest.TestCase):
             self.assertIn(old, text)
             text = text.replace(old, new)
         self.write("run.yaml", text)
+
+    def save_without_columns(self, model):
+        """As Keras would save it again: bare.keras."""
+        with zipfile.ZipFile(self.folder / model) as file, zipfile.ZipFile(self.folder / "bare.keras", "w") as bare:
+            for name in file.namelist():
+                content = file.read(name)
+                if name == "metadata.json":
+                    content = json.dumps({k: v for k, v in json.loads(content).items() if k != "snug_columns"})
+                bare.writestr(name, content)
 
     def command(self, *words):
         return [self.program, *words]
