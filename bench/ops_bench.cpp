@@ -27,6 +27,8 @@ constexpr DType kFloat = DType::float32;
 
 // Of the bare library call, and of the bandwidth of a copy.
 constexpr double kGoalOfLibrary = 0.95, kGoalOfCopy = 0.8;
+// What moves less stays in the caches, where the bandwidth of a copy says nothing.
+constexpr double kCachedBytes = 1 << 20;
 
 // One node's kernel on memory of its own.
 class Bench {
@@ -96,7 +98,7 @@ Ratio ratio_of(const Node& node, const OpCase& c, double ns, const Cost& cost,
   if (const auto bare = bare_library_ns(node, c)) return {*bare / ns, "library", kGoalOfLibrary};
   const double copied = cost.bytes / ns / limits.copy, computed = cost.flops / ns / limits.peak;
   if (computed > 2 * copied) return {computed, "peak"};
-  return {copied, "copy", kGoalOfCopy};
+  return {copied, "copy", cost.bytes < kCachedBytes ? 0 : kGoalOfCopy};
 }
 
 void print(const Node& node, const OpCase& c, const Limits& limits) {

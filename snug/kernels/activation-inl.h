@@ -6,6 +6,7 @@
 #define SNUG_KERNELS_ACTIVATION_INL_H_
 #endif
 
+#include "snug/kernels/gelu-inl.h"
 #include "snug/kernels/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -88,30 +89,14 @@ struct Selu : ReadsOutput {
 
 struct Gelu : ReadsInput {
   using ReadsInput::ReadsInput;
-  HWY_INLINE V forward(V x) const { return hn::Mul(x, normal_cdf(x, normal_tail(hn::Abs(x)))); }
-  HWY_INLINE V gradient(V x, V dy) const {
-    const NormalTail at = normal_tail(hn::Abs(x));
-    const V density = hn::Mul(set(0.398942280f), at.bell);
-    return hn::Mul(hn::MulAdd(x, density, normal_cdf(x, at)), dy);
-  }
+  HWY_INLINE V forward(V x) const { return hn::Mul(x, gelu_share(x)); }
+  HWY_INLINE V gradient(V x, V dy) const { return hn::Mul(gelu_slope(x), dy); }
 };
 
-// x * sigmoid(2 u) with u = sqrt(2 / pi) * (x + 0.044715 x^3): the same as x * (1 + tanh(u)) / 2.
 struct GeluTanh : ReadsInput {
   using ReadsInput::ReadsInput;
-  static constexpr float kTwice = 1.59576912f;  // 2 sqrt(2 / pi)
-  static constexpr float kCubic = 0.044715f;
-  HWY_INLINE V forward(V x) const {
-    const V inner = hn::MulAdd(hn::Mul(set(kCubic), hn::Mul(x, x)), x, x);
-    return hn::Mul(x, sigmoid(hn::Mul(set(kTwice), inner)));
-  }
-  HWY_INLINE V gradient(V x, V dy) const {
-    const V xx = hn::Mul(x, x);
-    const V s = sigmoid(hn::Mul(set(kTwice), hn::MulAdd(hn::Mul(set(kCubic), xx), x, x)));
-    const V slope = hn::Mul(set(kTwice), hn::MulAdd(set(3 * kCubic), xx, set(1.0f)));
-    const V bend = hn::Mul(hn::Mul(s, hn::Sub(set(1.0f), s)), hn::Mul(x, slope));
-    return hn::Mul(hn::Add(s, bend), dy);
-  }
+  HWY_INLINE V forward(V x) const { return hn::Mul(x, gelu_tanh_share(x)); }
+  HWY_INLINE V gradient(V x, V dy) const { return hn::Mul(gelu_tanh_slope(x), dy); }
 };
 
 struct Silu : ReadsInput {

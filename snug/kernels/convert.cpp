@@ -50,19 +50,30 @@ void from_half(const Half* from, float* to, int64_t n) {
   }
 }
 
-// Saturates; the least int32 stands for NaN too.
+// Saturates; the least int32 stands for NaN too. Adds the lanes that changed to `inexact`.
+HWY_INLINE VI cut_to_int32(V v, M& inexact) {
+  const V end = set(2147483648.0f);
+  const M inside = hn::And(hn::Lt(v, end), hn::Ge(v, hn::Neg(end)));
+  const VI cut = hn::ConvertTo(di, hn::IfThenElseZero(inside, v));
+  inexact = hn::Or(inexact, hn::Not(hn::And(inside, hn::Eq(hn::ConvertTo(d, cut), v))));
+  const M above = hn::Ge(v, end);
+  const VI edge =
+      hn::IfThenElse(hn::RebindMask(di, above), hn::Set(di, std::numeric_limits<int32_t>::max()),
+                     hn::Set(di, std::numeric_limits<int32_t>::min()));
+  return hn::IfThenElse(hn::RebindMask(di, inside), cut, edge);
+}
+
 bool to_int32(const float* from, int32_t* to, int64_t n) {
-  int32_t inexact = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const float value = from[i];
-    const bool fits = value >= -2147483648.0f && value < 2147483648.0f;
-    const int32_t edge =
-        value > 0 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int32_t>::min();
-    const int32_t cut = fits ? static_cast<int32_t>(fits ? value : 0.0f) : edge;
-    inexact |= !(fits && static_cast<float>(cut) == value);
-    to[i] = cut;
+  M inexact = hn::Ne(hn::Zero(d), hn::Zero(d));
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    hn::StoreU(cut_to_int32(load(from + i), inexact), di, to + i);
+  if (i < n) {
+    HWY_ALIGN int32_t part[kLanes];
+    hn::Store(cut_to_int32(load_part(from + i, n - i), inexact), di, part);
+    std::memcpy(to + i, part, static_cast<size_t>(n - i) * sizeof(int32_t));
   }
-  return inexact == 0;
+  return hn::AllFalse(d, inexact);
 }
 
 bool narrow_int64(const int64_t* from, int32_t* to, int64_t n) {

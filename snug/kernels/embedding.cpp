@@ -4,12 +4,18 @@
 #include <bit>
 #include <limits>
 
+#include "snug/kernels/row_calls.h"
 #include "snug/kernels/update.h"
 
 namespace snug::kernels {
 namespace {
 
 bool is_row(int32_t index, int64_t rows) { return index >= 0 && index < rows; }
+
+[[gnu::always_inline]] inline void call_for_index(const float* table, int64_t rows, int32_t index,
+                                                  int64_t columns) {
+  if (is_row(index, rows)) call_for_row(table + index * columns, columns);
+}
 
 // Slots of the hash table: a power of two, at most half full.
 size_t slot_count(int64_t n) {
@@ -44,7 +50,10 @@ class Places {
 
 void gather_rows(const float* table, int64_t table_rows, const int32_t* indices, float* y,
                  int64_t n, int64_t columns) noexcept {
+  for (int64_t i = 0; i < std::min(n, kRowsAhead); ++i)
+    call_for_index(table, table_rows, indices[i], columns);
   for (int64_t i = 0; i < n; ++i, y += columns) {
+    if (i + kRowsAhead < n) call_for_index(table, table_rows, indices[i + kRowsAhead], columns);
     if (is_row(indices[i], table_rows)) {
       std::copy_n(table + indices[i] * columns, columns, y);
     } else {

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <limits>
 
-#include "snug/kernels/vector-inl.h"
+#include "snug/kernels/pieces-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
@@ -125,8 +125,12 @@ HWY_INLINE V log1p(V x) {
 
 // The same for x in [0, 1].
 HWY_INLINE V log1p_unit(V x) {
+#if SNUG_KERNELS_PIECES
+  return hn::Mul(x, in_pieces(x, kLog1pPieces));
+#else
   const V u = hn::Add(x, set(1.0f));
   return hn::Add(log_inner(u), hn::Div(hn::Sub(x, hn::Sub(u, set(1.0f))), u));
+#endif
 }
 
 HWY_INLINE V tanh(V x) {
@@ -144,6 +148,16 @@ HWY_INLINE V softplus(V x) {
   const V positive = hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
   return hn::Add(positive, log1p_unit(exp(hn::Neg(hn::Abs(x)))));
 }
+
+#if SNUG_KERNELS_PIECES
+
+HWY_INLINE V erf(V x) {
+  const V a = hn::Abs(x), one = set(1.0f);
+  const V y = least(hn::Mul(a, in_pieces(a, kErfPieces)), one);
+  return hn::CopySign(hn::IfThenElse(beyond(a, kErfPieces), one, y), x);
+}
+
+#else
 
 // erf(a) for 0 <= a < 1.
 HWY_INLINE V erf_small(V a) {
@@ -166,33 +180,7 @@ HWY_INLINE V erf(V x) {
   return hn::CopySign(hn::IfThenElse(hn::Lt(a, set(1.0f)), erf_small(a), large), x);
 }
 
-// exp(-a^2 / 2) and its integral from a >= 0 on, over the root of 2 pi. Both 0 beyond 13.
-struct NormalTail {
-  V bell;
-  V tail;
-};
-
-HWY_INLINE NormalTail normal_tail(V a) {
-  // 2^r for |r| <= 1/2, and the quotient of the two on [0, 13].
-  constexpr float kPower[] = {1.0f,           0.693147182f,  0.240226477f,  0.0555033237f,
-                              0.00961843692f, 0.0013398875f, 0.00015353362f};
-  constexpr float kP[] = {0.5f, 0.434975743f, 0.180783674f, 0.0398086756f, 0.00399433868f};
-  constexpr float kQ[] = {1.0f,        1.66783643f,   1.19230437f,
-                          0.46299994f, 0.0997932106f, 0.0100121712f};
-  const V square = hn::Mul(a, a), rate = set(-0.721347520f), magic = set(12582912.0f);
-  const V t = hn::MulAdd(square, rate, magic);
-  const V r = hn::MulSub(square, rate, hn::Sub(t, magic));
-  const VI exponent = hn::ShiftLeft<23>(hn::BitCast(di, t));
-  const V bell = hn::BitCast(d, hn::Add(hn::BitCast(di, horner(r, kPower)), exponent));
-  const V tail = hn::Mul(bell, hn::Div(horner(a, kP), horner(a, kQ)));
-  const M far = hn::Gt(a, set(13.0f));
-  return {hn::IfThenZeroElse(far, bell), hn::IfThenZeroElse(far, tail)};
-}
-
-// The distribution function of the normal distribution at x, whose normal_tail(|x|) is known.
-HWY_INLINE V normal_cdf(V x, const NormalTail& at) {
-  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), at.tail, hn::Sub(set(1.0f), at.tail));
-}
+#endif
 
 struct SinCos {
   V sin;

@@ -1,5 +1,6 @@
 // Group normalisation: the channels of one group, over all places of one row.
 
+#include <algorithm>
 #include <cmath>
 
 #include "snug/kernels/norm.h"
@@ -162,14 +163,104 @@ HWY_EXPORT(group_forward);
 HWY_EXPORT(group_backward);
 HWY_EXPORT(group_parameter_sums);
 
+namespace {
+
+// Groups of a few channels, which would leave most lanes of a vector empty: sums of each channel
+// first, as of a batch norm of one row, then of each group.
+class NarrowGroups {
+ public:
+  static bool serve(const GroupNorm& norm) {
+    return norm.channels / norm.groups < kNarrow && norm.channels <= kMostChannels;
+  }
+
+  explicit NarrowGroups(const GroupNorm& norm)
+      : norm_(norm),
+        width_(norm.channels / norm.groups),
+        count_(static_cast<double>(norm.spatial * width_)) {}
+
+  void forward(const float* x, float* y, float* mean, float* rstd) {
+    batch_norm_sums(x, x, first_, second_, norm_.spatial, norm_.channels, Output::write);
+    const auto places = static_cast<double>(norm_.spatial);
+    for (int64_t group = 0; group < norm_.groups; ++group) {
+      double sum = 0, squares = 0;
+      for_channels(group, [&](int64_t c) {
+        sum += first_[c] + places * x[c];
+        squares += second_[c] + double{x[c]} * (2 * first_[c] + places * x[c]);
+      });
+      const double centre = sum / count_, variance = squares / count_ - centre * centre;
+      mean[group] = static_cast<float>(centre);
+      rstd[group] = static_cast<float>(1 / std::sqrt(std::max(variance, 0.0) + norm_.epsilon));
+      for_channels(group, [&](int64_t c) {
+        a_[c] = rstd[group] * gamma(c);
+        b_[c] = (norm_.beta ? norm_.beta[c] : 0) - mean[group] * a_[c];
+      });
+    }
+    batch_norm_apply(x, a_, b_, y, norm_.spatial, norm_.channels);
+  }
+
+  // dx = rstd * (g - mean(g) - xhat * mean(g * xhat)) with g = dy * gamma.
+  void gradient(const float* x, const float* dy, const float* mean, const float* rstd, float* dx) {
+    for (int64_t c = 0; c < norm_.channels; ++c) a_[c] = mean[c / width_], b_[c] = rstd[c / width_];
+    batch_norm_gradient_sums(x, dy, a_, b_, first_, second_, norm_.spatial, norm_.channels,
+                             Output::write);
+    for (int64_t group = 0; group < norm_.groups; ++group) {
+      double plain = 0, products = 0;
+      for_channels(group, [&](int64_t c) {
+        plain += first_[c] * gamma(c);
+        products += second_[c] * gamma(c);
+      });
+      const double r = rstd[group], slope = -r * r * products / count_;
+      for_channels(group, [&](int64_t c) {
+        a_[c] = rstd[group] * gamma(c);
+        b_[c] = static_cast<float>(slope);
+        c_[c] = static_cast<float>(-r * plain / count_ - slope * mean[group]);
+      });
+    }
+    batch_norm_gradient(x, dy, a_, b_, c_, dx, norm_.spatial, norm_.channels);
+  }
+
+ private:
+  static constexpr int64_t kNarrow = 64, kMostChannels = 2048;
+
+  template <class F>
+  void for_channels(int64_t group, const F& f) const {
+    for (int64_t c = group * width_; c < (group + 1) * width_; ++c) f(c);
+  }
+  float gamma(int64_t c) const { return norm_.gamma ? norm_.gamma[c] : 1; }
+
+  const GroupNorm& norm_;
+  int64_t width_;
+  double count_;  // Elements of a group.
+  double first_[kMostChannels], second_[kMostChannels];
+  float a_[kMostChannels], b_[kMostChannels], c_[kMostChannels];
+};
+
+}  // namespace
+
 void group_norm(const GroupNorm& norm, const float* x, float* y, float* mean,
                 float* rstd) noexcept {
-  HWY_DYNAMIC_DISPATCH(group_forward)(norm, x, y, mean, rstd);
+  if (!NarrowGroups::serve(norm)) {
+    HWY_DYNAMIC_DISPATCH(group_forward)(norm, x, y, mean, rstd);
+    return;
+  }
+  NarrowGroups groups(norm);
+  for (int64_t row = 0; row < norm.rows; ++row) {
+    const int64_t at = row * norm.spatial * norm.channels, group = row * norm.groups;
+    groups.forward(x + at, y + at, mean + group, rstd + group);
+  }
 }
 
 void group_norm_gradient(const GroupNorm& norm, const float* x, const float* dy, const float* mean,
                          const float* rstd, float* dx) noexcept {
-  HWY_DYNAMIC_DISPATCH(group_backward)(norm, x, dy, mean, rstd, dx);
+  if (!NarrowGroups::serve(norm)) {
+    HWY_DYNAMIC_DISPATCH(group_backward)(norm, x, dy, mean, rstd, dx);
+    return;
+  }
+  NarrowGroups groups(norm);
+  for (int64_t row = 0; row < norm.rows; ++row) {
+    const int64_t at = row * norm.spatial * norm.channels, group = row * norm.groups;
+    groups.gradient(x + at, dy + at, mean + group, rstd + group, dx + at);
+  }
 }
 
 void group_norm_parameter_gradients(const GroupNorm& norm, const float* x, const float* dy,

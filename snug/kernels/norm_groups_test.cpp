@@ -10,7 +10,8 @@ struct Case {
   int64_t rows, spatial, channels, groups;
 };
 
-const Case kCases[] = {{1, 1, 4, 2}, {2, 5, 6, 3}, {3, 9, 32, 4}, {2, 4, 33, 1}, {2, 3, 8, 8}};
+const Case kCases[] = {{1, 1, 4, 2}, {2, 5, 6, 3},   {3, 9, 32, 4},   {2, 4, 33, 1},
+                       {2, 3, 8, 8}, {2, 7, 192, 2}, {1, 2, 2304, 36}};
 
 class GroupNormCase : public testing::TestWithParam<Case> {
  protected:

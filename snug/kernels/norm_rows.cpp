@@ -126,7 +126,7 @@ void rms_backward(const LayerNorm& norm, const float* x, const float* dy, const 
 
 // Sums of dy * (x - mean[row]) * rstd[row] and of dy down the columns.
 struct ParameterBody {
-  static constexpr int kSums = 2;
+  static constexpr int kSums = 2, kSideBySide = 4;
   const float *x, *dy, *mean, *rstd;
   int64_t columns;
 
@@ -135,6 +135,9 @@ struct ParameterBody {
     int64_t stride;
     template <class R>
     HWY_INLINE void add(const R& reader, int64_t row, V (&sums)[2]) const {
+      // Of a long row only some columns are read now: the next ones are called for.
+      __builtin_prefetch(x + row * stride + kSideBySide * kLanes, 0, 2);
+      __builtin_prefetch(dy + row * stride + kSideBySide * kLanes, 0, 2);
       const V g = reader(dy + row * stride);
       const V centred = hn::Sub(reader(x + row * stride), set(mean ? mean[row] : 0.0f));
       sums[0] = hn::MulAdd(g, hn::Mul(centred, set(rstd[row])), sums[0]);
@@ -153,8 +156,8 @@ void parameter_sums(const LayerNorm& norm, const float* x, const float* dy, cons
     if (dgamma) std::fill_n(dgamma, norm.columns, 0.0f);
     if (dbeta) std::fill_n(dbeta, norm.columns, 0.0f);
   }
-  sum_columns<4>(ParameterBody{x, dy, mean, rstd, norm.columns}, norm.rows, norm.columns,
-                 FloatFlush<2>{{dgamma, dbeta}});
+  sum_columns<ParameterBody::kSideBySide>(ParameterBody{x, dy, mean, rstd, norm.columns}, norm.rows,
+                                          norm.columns, FloatFlush<2>{{dgamma, dbeta}});
 }
 
 }  // namespace snug::kernels::HWY_NAMESPACE

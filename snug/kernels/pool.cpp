@@ -42,15 +42,17 @@ struct Window {
   }
 };
 
+int64_t image_size(const Pool& p) { return p.height * p.width * p.channels; }
+int64_t out_size(const Pool& p) { return p.out_height * p.out_width * p.channels; }
+
 // Calls f(image, window, output offset) for every output pixel.
 template <class F>
 HWY_INLINE void for_windows(const Pool& p, int64_t images, const F& f) {
-  const int64_t image_size = p.height * p.width * p.channels;
   int64_t out = 0;
   for (int64_t image = 0; image < images; ++image) {
     for (int64_t i = 0; i < p.out_height; ++i) {
       for (int64_t j = 0; j < p.out_width; ++j, out += p.channels) {
-        f(image * image_size, Window(p, i, j), out);
+        f(image * image_size(p), Window(p, i, j), out);
       }
     }
   }
@@ -155,9 +157,7 @@ HWY_INLINE void share(const Window& window, VI places, V dy, float* dx, const R&
   });
 }
 
-void clear_images(const Pool& p, float* dx, int64_t images) {
-  std::fill_n(dx, images * p.height * p.width * p.channels, 0.0f);
-}
+void clear_image(const Pool& p, float* dx) { std::fill_n(dx, image_size(p), 0.0f); }
 
 // Windows that do not overlap and leave nothing out: every pixel is written once.
 void max_backward_two_by_two(const Pool& p, const uint8_t* argument, const float* dy, float* dx,
@@ -179,27 +179,32 @@ void max_backward_two_by_two(const Pool& p, const uint8_t* argument, const float
 void max_backward(const Pool& p, const uint8_t* argument, const float* dy, float* dx,
                   int64_t images) {
   if (is_two_by_two(p)) {
-    if (2 * p.out_height < p.height || 2 * p.out_width < p.width) clear_images(p, dx, images);
+    if (2 * p.out_height < p.height || 2 * p.out_width < p.width)
+      std::fill_n(dx, images * image_size(p), 0.0f);
     return max_backward_two_by_two(p, argument, dy, dx, images);
   }
-  clear_images(p, dx, images);
-  for_windows(p, images, [=](int64_t image, const Window& window, int64_t out) HWY_ATTR {
-    for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
-      share(window, load_places(argument + out + c, read.count), read(dy + out + c), dx + image + c,
-            read, write);
+  for (; images > 0; --images, argument += out_size(p), dy += out_size(p), dx += image_size(p)) {
+    clear_image(p, dx);
+    for_windows(p, 1, [=](int64_t, const Window& window, int64_t out) HWY_ATTR {
+      for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
+        share(window, load_places(argument + out + c, read.count), read(dy + out + c), dx + c, read,
+              write);
+      });
     });
-  });
+  }
 }
 
 void max_backward_from_input(const Pool& p, const float* x, const float* dy, float* dx,
                              int64_t images) {
-  clear_images(p, dx, images);
-  for_windows(p, images, [=](int64_t image, const Window& window, int64_t out) HWY_ATTR {
-    for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
-      share(window, winner_of(window, x + image + c, read).place, read(dy + out + c),
-            dx + image + c, read, write);
+  for (; images > 0; --images, x += image_size(p), dy += out_size(p), dx += image_size(p)) {
+    clear_image(p, dx);
+    for_windows(p, 1, [=](int64_t, const Window& window, int64_t out) HWY_ATTR {
+      for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
+        share(window, winner_of(window, x + c, read).place, read(dy + out + c), dx + c, read,
+              write);
+      });
     });
-  });
+  }
 }
 
 void average_forward(const Pool& p, const float* x, float* y, int64_t images) {
@@ -214,18 +219,37 @@ void average_forward(const Pool& p, const float* x, float* y, int64_t images) {
   });
 }
 
-void average_backward(const Pool& p, const float* dy, float* dx, int64_t images) {
-  clear_images(p, dx, images);
-  for_windows(p, images, [=](int64_t image, const Window& window, int64_t out) HWY_ATTR {
+// Windows side by side: a pixel has a share of one of them and of no other.
+bool is_tiled(const Pool& p) {
+  return p.stride_height == p.kernel_height && p.stride_width == p.kernel_width &&
+         p.out_height * p.stride_height - p.pad_top >= p.height &&
+         p.out_width * p.stride_width - p.pad_left >= p.width;
+}
+
+template <bool kTiled>
+void average_backward_image(const Pool& p, const float* dy, float* dx) {
+  for_windows(p, 1, [=](int64_t, const Window& window, int64_t out) HWY_ATTR {
     const V count = set(static_cast<float>(window.size()));
     for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
       const V part = hn::Div(read(dy + out + c), count);
       window.for_pixels([&](int64_t at, int64_t) HWY_ATTR {
-        float* to = dx + image + at + c;
-        write(hn::Add(read(to), part), to);
+        float* to = dx + at + c;
+        write(kTiled ? part : hn::Add(read(to), part), to);
       });
     });
   });
+}
+
+void average_backward(const Pool& p, const float* dy, float* dx, int64_t images) {
+  const bool tiled = is_tiled(p);
+  for (; images > 0; --images, dy += out_size(p), dx += image_size(p)) {
+    if (tiled) {
+      average_backward_image<true>(p, dy, dx);
+    } else {
+      clear_image(p, dx);
+      average_backward_image<false>(p, dy, dx);
+    }
+  }
 }
 
 }  // namespace snug::kernels::HWY_NAMESPACE

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "snug/kernels/copy_runs.h"
 #include "snug/kernels/transpose.h"
 
 namespace snug::kernels {
@@ -75,9 +76,22 @@ void copy_line(const T* from, int64_t from_stride, T* to, int64_t to_stride, int
   }
 }
 
+// Lines that run on in both layouts, the last axis but one at a time.
+template <class T>
+void copy_whole_lines(const Axes& axes, const T* from, T* to) {
+  constexpr int64_t kBytes = sizeof(T);
+  const Axis lines = axes.axis[axes.count - 2];
+  const int64_t bytes = axes.inner().extent * kBytes;
+  for_indices(axes.axis, axes.count - 2, 0, 0, [=](int64_t a, int64_t b) {
+    copy_runs({reinterpret_cast<const std::byte*>(from + a), lines.from * kBytes},
+              {reinterpret_cast<std::byte*>(to + b), lines.to * kBytes}, bytes, lines.extent);
+  });
+}
+
 template <class T>
 void copy_lines(const Axes& axes, const T* from, T* to) {
   const Axis inner = axes.inner();
+  if (axes.count > 1 && inner.from == 1 && inner.to == 1) return copy_whole_lines(axes, from, to);
   for_indices(axes.axis, axes.count - 1, 0, 0, [=](int64_t a, int64_t b) {
     copy_line(from + a, inner.from, to + b, inner.to, inner.extent);
   });

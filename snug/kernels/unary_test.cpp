@@ -221,6 +221,22 @@ TEST(Unary, EdgesOfReluGradients) {
   EXPECT_EQ(dx, (Floats{0, 0, 0, 0, 2}));
 }
 
+// Every border between pieces of a function, too.
+TEST(Unary, FineScansHaveNoSteps) {
+  Floats x;
+  for (float value = -12; value <= 12; value += 1.0f / 1024) x.push_back(value);
+  Floats y(x.size());
+  for (const Case& c : activations()) {
+    if (c.function != Unary::gelu && c.function != Unary::gelu_tanh) continue;
+    unary_function(c.function)(x.data(), y.data(), static_cast<int64_t>(x.size()), nullptr);
+    for (size_t i = 0; i < x.size(); ++i) {
+      SCOPED_TRACE(testing::Message() << static_cast<int>(c.function) << " x = " << x[i]);
+      expect_close(y[i], c.reference(x[i]), c.relative, c.absolute);
+      ASSERT_FALSE(testing::Test::HasFailure());
+    }
+  }
+}
+
 TEST(Unary, WideScansStayWithinAFewUnits) {
   const std::pair<Unary, double (*)(double)> functions[] = {
       {Unary::exp, std::exp}, {Unary::log, std::log},     {Unary::tanh, std::tanh},

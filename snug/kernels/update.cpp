@@ -1,5 +1,6 @@
 #include "snug/kernels/update.h"
 
+#include "snug/kernels/row_calls.h"
 #include "snug/kernels/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -228,16 +229,33 @@ HWY_INLINE void run_stretch(Pass& pass, const UpdateStep& step, const R& rule, f
   pass.slot_bits = hn::Max(pass.slot_bits, hn::IfThenElseZero(inside, last.slot_bits));
 }
 
-// Rows of a large table stand apart, where no hardware foresees them: they are called for so many
-// rows ahead, the first lines of each.
-constexpr int64_t kRowsAhead = 16, kLinesAhead = 4;
+// Rows are claimed so many before their turn: a load right behind a store to its line waits for it.
+constexpr int64_t kRowsClaimed = 8;
 
 template <class R>
 HWY_INLINE void call_for(const float* w, float* const (&slots)[3], int64_t first, int64_t columns) {
-  const int64_t end = first + HWY_MIN(columns, kLinesAhead * kLineFloats);
-  for (int64_t i = first; i < end; i += kLineFloats) {
-    __builtin_prefetch(w + i);
-    for (int k = 0; k < R::kSlots; ++k) __builtin_prefetch(slots[k] + i);
+  call_for_row(w + first, columns);
+  for (int k = 0; k < R::kSlots; ++k) call_for_row(slots[k] + first, columns);
+}
+
+template <class R>
+HWY_INLINE void run_rows(Pass& pass, const UpdateStep& step, const R& rule, float* w,
+                         const float* g, float* const (&slots)[3], const UpdateRange& range) {
+  const int64_t columns = range.columns;
+  UpdateStep claimed = step;
+  claimed.others_read = false;
+  for (int64_t i = 0; i < HWY_MIN(kRowsAhead, range.count); ++i)
+    call_for<R>(w, slots, range.rows[i] * columns, columns);
+  for (int64_t i = 0; i < range.count; ++i) {
+    if (i + kRowsAhead < range.count)
+      call_for<R>(w, slots, range.rows[i + kRowsAhead] * columns, columns);
+    if (step.others_read && i + kRowsClaimed < range.count)
+      claim(w + range.rows[i + kRowsClaimed] * columns, columns);
+    const int64_t first = range.rows[i] * columns;
+    float* at[3] = {};
+    for (int k = 0; k < R::kSlots; ++k) at[k] = slots[k] + first;
+    run_stretch(pass, claimed, rule, w + first, range.one_gradient ? g : g + i * columns, at,
+                columns);
   }
 }
 
@@ -245,19 +263,10 @@ template <class R>
 UpdateReach run(const UpdateStep& step, const R& rule, float* w, const float* g,
                 float* const (&slots)[3], const UpdateRange& range) {
   Pass pass(step);
-  if (range.rows == nullptr) {
+  if (range.rows == nullptr)
     run_stretch(pass, step, rule, w, g, slots, range.columns);
-    return pass.reach();
-  }
-  const int64_t columns = range.columns;
-  for (int64_t i = 0; i < range.count; ++i) {
-    if (i + kRowsAhead < range.count)
-      call_for<R>(w, slots, range.rows[i + kRowsAhead] * columns, columns);
-    const int64_t first = range.rows[i] * columns;
-    float* at[3] = {};
-    for (int k = 0; k < R::kSlots; ++k) at[k] = slots[k] + first;
-    run_stretch(pass, step, rule, w + first, range.one_gradient ? g : g + i * columns, at, columns);
-  }
+  else
+    run_rows(pass, step, rule, w, g, slots, range);
   return pass.reach();
 }
 

@@ -50,6 +50,23 @@ class GradientKernel : public Kernel {
   int threads_ = 1;
 };
 
+// Loops that the compiler makes vectors of: with one extreme for all elements, and with one for
+// each.
+void count_extremes(const float* x, float y, float& count, int64_t n) {
+  int32_t found = 0;
+  for (int64_t i = 0; i < n; ++i) found += x[i] == y ? 1 : 0;
+  count += static_cast<float>(found);
+}
+void count_extremes(const float* x, const float* y, float* counts, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) counts[i] += x[i] == y[i] ? 1.0f : 0.0f;
+}
+void share_out(const float* x, float y, float share, float* dx, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dx[i] = (x[i] == y ? 1.0f : 0.0f) * share;
+}
+void share_out(const float* x, const float* y, const float* shares, float* dx, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dx[i] = (x[i] == y[i] ? 1.0f : 0.0f) * shares[i];
+}
+
 // Inputs (x, y, dy). A NaN in x is its own extreme and equals nothing, so its count is 0 and all of
 // its gradients are NaN.
 class ExtremeGradientKernel final : public GradientKernel {
@@ -63,17 +80,21 @@ class ExtremeGradientKernel final : public GradientKernel {
     const float *x = run.input(0) + first_x, *y = run.input(1) + first_y;
     const float* dy = run.input(2) + first_y;
     float *dx = run.output() + first_x, *shares = scratch(run, first_y);
-    const int64_t step = slab.innermost_reduced() ? 0 : 1, results = slab.kept_size();
+    const bool one = slab.innermost_reduced();
+    const int64_t results = slab.kept_size();
     std::fill_n(shares, results, 0.0f);
     slab.walk([&](int64_t at, int64_t to, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) shares[to + i * step] += x[at + i] == y[to + i * step];
+      if (one)
+        count_extremes(x + at, y[to], shares[to], count);
+      else
+        count_extremes(x + at, y + to, shares + to, count);
     });
     for (int64_t i = 0; i < results; ++i) shares[i] = dy[i] / shares[i];
     slab.walk([&](int64_t at, int64_t to, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) {
-        const float chosen = x[at + i] == y[to + i * step] ? 1.0f : 0.0f;
-        dx[at + i] = chosen * shares[to + i * step];
-      }
+      if (one)
+        share_out(x + at, y[to], shares[to], dx + at, count);
+      else
+        share_out(x + at, y + to, shares + to, dx + at, count);
     });
   }
 };

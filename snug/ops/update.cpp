@@ -19,27 +19,48 @@ constexpr int64_t kGrain = 64;
 // Marks in `touched`.
 constexpr uint8_t kNever = 0, kBefore = 1, kNow = 2;
 
-// So many rows without a gradient are updated at a time.
-constexpr int64_t kBlockRows = 256;
+// So many rows without a gradient, or a few more, are updated at a time.
+constexpr int64_t kBlockRows = 1024, kWordRows = 64;
 
 // The rows of a table that change although they have no gradient now.
 struct MovingRows {
   const uint8_t* touched;
   bool all;  // Those that never had one, too.
 
+  struct List {
+    int32_t rows[kBlockRows + kWordRows];
+    int64_t count = 0;
+    void add(int64_t row) { rows[count++] = static_cast<int32_t>(row); }
+  };
+
   bool has(int64_t row) const { return touched[row] == kBefore || (all && touched[row] == kNever); }
 
-  // The first of them from `row` on; `end` where there is none. Eight marks at a time: most rows of
-  // a large table were never touched.
-  int64_t next(int64_t row, int64_t end) const {
-    for (; !all && row + 8 <= end; row += 8) {
-      uint64_t marks;
-      std::memcpy(&marks, touched + row, sizeof(marks));
-      const uint64_t before = marks & (kBefore * 0x0101010101010101u);
-      if (before != 0) return row + std::countr_zero(before) / 8;
+  // Adds those from `row` on to the list, until it has a block of them; answers where to go on.
+  int64_t list(int64_t row, int64_t end, List& list) const {
+    for (; row + kWordRows <= end && list.count < kBlockRows; row += kWordRows) {
+      for (uint64_t bits = word(row); bits != 0; bits &= bits - 1)
+        list.add(row + std::countr_zero(bits));
     }
-    while (row < end && !has(row)) ++row;
-    return row;
+    if (list.count >= kBlockRows) return row;
+    for (; row < end; ++row) {
+      if (has(row)) list.add(row);
+    }
+    return end;
+  }
+
+ private:
+  // A bit for each of the rows from `row` on. Eight marks at a time: their lowest bits are added up
+  // into the highest byte of a product.
+  uint64_t word(int64_t row) const {
+    static_assert(kNever == 0 && kBefore == 1 && kNow == 2);
+    uint64_t bits = 0;
+    for (int64_t k = 0; k < kWordRows / 8; ++k) {
+      uint64_t marks;
+      std::memcpy(&marks, touched + row + 8 * k, sizeof(marks));
+      marks = (all ? ~(marks >> 1) : marks) & 0x0101010101010101u;
+      bits |= (marks * 0x0102040810204080u >> 56) << (8 * k);
+    }
+    return bits;
   }
 };
 
@@ -96,7 +117,7 @@ class UpdateKernel final : public Kernel {
     auto* reaches = static_cast<Reach*>(run.scratch);
     std::memset(run.scratch, 0, scratch_bytes());
     parallel_parts(dense_threads_, [&](int part) { run_dense(run, rule, part, reaches[part]); });
-    for (const Table& table : tables_) run_table(run, rule, table, reaches);
+    run_tables(run, rule, reaches);
     if (layout_.product >= 0) *written(run, layout_.product) = rule.product();
     Reach all{};
     for (int part = 0; part < threads_; ++part) {
@@ -164,22 +185,37 @@ class UpdateKernel final : public Kernel {
     }
   }
 
-  void run_table(const Run& run, const BoundRule& rule, const Table& table,
-                 Reach* reaches) const noexcept {
-    const UpdatePlace& place = layout_.places[table.place];
-    const auto* indices = run.input<int32_t>(place.gradient + 1);
-    const int64_t count = *run.input<int32_t>(place.gradient + 2);
-    uint8_t* touched = place.touched < 0 ? nullptr : written<uint8_t>(run, place.touched);
-    const auto mark = [&](uint8_t value) {
-      for (int64_t i = 0; touched != nullptr && i < count; ++i) touched[indices[i]] = value;
-    };
-    mark(kNow);
-    parallel_parts(table.threads, [&](int part) {
-      run_listed(run, rule, table, part_of(count, table.threads, part, 1), reaches[part]);
-      if (touched == nullptr) return;
-      run_others(run, rule, table, part_of(table.rows, table.threads, part, 1), reaches[part]);
+  void run_tables(const Run& run, const BoundRule& rule, Reach* reaches) const noexcept {
+    if (tables_.empty()) return;
+    mark_tables(run, kNow);
+    parallel_parts(threads_, [&](int part) {
+      for (const Table& table : tables_) {
+        if (part < table.threads) run_table(run, rule, table, part, reaches[part]);
+      }
     });
-    mark(kBefore);
+    mark_tables(run, kBefore);
+  }
+
+  void mark_tables(const Run& run, uint8_t value) const noexcept {
+    parallel_parts(threads_, [&](int part) {
+      for (size_t i = part; i < tables_.size(); i += threads_) {
+        const UpdatePlace& place = layout_.places[tables_[i].place];
+        if (place.touched < 0) continue;
+        auto* touched = written<uint8_t>(run, place.touched);
+        const auto* indices = run.input<int32_t>(place.gradient + 1);
+        const int64_t count = *run.input<int32_t>(place.gradient + 2);
+        for (int64_t k = 0; k < count; ++k) touched[indices[k]] = value;
+      }
+    });
+  }
+
+  void run_table(const Run& run, const BoundRule& rule, const Table& table, int part,
+                 Reach& reach) const noexcept {
+    const UpdatePlace& place = layout_.places[table.place];
+    const int64_t count = *run.input<int32_t>(place.gradient + 2);
+    run_listed(run, rule, table, part_of(count, table.threads, part, 1), reach);
+    if (place.touched < 0) return;
+    run_others(run, rule, table, part_of(table.rows, table.threads, part, 1), reach);
   }
 
   // The rows that have a gradient.
@@ -203,13 +239,11 @@ class UpdateKernel final : public Kernel {
     const bool all = step.weight_decay != 0 || !layout_.rule.rests_at_zero();
     const MovingRows moving{run.input<uint8_t>(place.touched), all};
     const auto* zeros = reinterpret_cast<const float*>(static_cast<Reach*>(run.scratch) + threads_);
-    for (int64_t row = moving.next(range.begin, range.end); row < range.end;) {
-      int32_t rows[kBlockRows];
-      int64_t count = 0;
-      for (; row < range.end && count < kBlockRows; row = moving.next(row + 1, range.end))
-        rows[count++] = static_cast<int32_t>(row);
-      reach.add(
-          rule.run(step, whole.weight, zeros, whole.slots, {rows, count, table.columns, true}));
+    for (int64_t row = range.begin; row < range.end;) {
+      MovingRows::List list;
+      row = moving.list(row, range.end, list);
+      reach.add(rule.run(step, whole.weight, zeros, whole.slots,
+                         {list.rows, list.count, table.columns, true}));
     }
   }
 
