@@ -78,6 +78,7 @@ void BesideThread::start(std::function<void()> job) {
 }
 
 void BesideThread::wait() {
+  if (!is_busy() && !has_failed_.load(std::memory_order_acquire)) return;
   std::unique_lock lock(mutex_);
   if (busy_.load()) changed_.notify_all();
   changed_.wait(lock, [&] { return !busy_.load(); });

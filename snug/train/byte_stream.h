@@ -17,7 +17,9 @@ static_assert(std::endian::native == std::endian::little, "files hold the lowest
 class CheckpointOutput {
  public:
   // Writes into the memory of `bytes`, whose contents go.
-  explicit CheckpointOutput(std::vector<std::byte> bytes = {}) : bytes_(std::move(bytes)) {}
+  explicit CheckpointOutput(std::vector<std::byte> bytes = {}) : bytes_(std::move(bytes)) {
+    bytes_.resize(bytes_.capacity());
+  }
 
   template <typename T>
   void number(T value) {

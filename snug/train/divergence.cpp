@@ -38,10 +38,10 @@ bool Band::is_far_above(double value) {
 
 double Band::mean() const { return std::exp(mean_); }
 
-void Band::state(const std::string& name, StateVisitor& visitor) {
-  visitor.visit(name + ".count", count_);
-  visitor.visit(name + ".mean", mean_);
-  visitor.visit(name + ".square", square_);
+void Band::state(const std::array<const char*, 3>& names, StateVisitor& visitor) {
+  visitor.visit(names[0], count_);
+  visitor.visit(names[1], mean_);
+  visitor.visit(names[2], square_);
 }
 
 Divergence::Divergence(std::vector<Weight> weights, double most_loss)
@@ -138,8 +138,8 @@ void Divergence::warn_of_gradients(int epoch) {
 }
 
 void Divergence::state(StateVisitor& visitor) {
-  loss_band_.state("loss_band", visitor);
-  norm_band_.state("norm_band", visitor);
+  loss_band_.state({"loss_band.count", "loss_band.mean", "loss_band.square"}, visitor);
+  norm_band_.state({"norm_band.count", "norm_band.mean", "norm_band.square"}, visitor);
   visitor.visit("reference", reference_);
   visitor.visit("warned", warned_);
   visitor.visit("steps", steps_);

@@ -2,6 +2,7 @@
 // were, layers that do not learn.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,7 +19,8 @@ class Band {
   // far, and more than 8 spreads; never in the first 20 steps. Then it is not added.
   bool is_far_above(double value);
   double mean() const;
-  void state(const std::string& name, StateVisitor& visitor);
+  // Under these names: its count, mean and square.
+  void state(const std::array<const char*, 3>& names, StateVisitor& visitor);
 
  private:
   int64_t count_ = 0;

@@ -62,7 +62,7 @@ void FitCheckpoints::load(const RunContents& contents) const {
   for (const StatePart& part : contents.parts) file_->expect(part.name);
   for (const bool is_fixed : {true, false}) {
     for (const StatePart& part : contents.parts) {
-      if (part.is_fixed == is_fixed) read_part(part);
+      if ((part.changes == StatePart::Changes::never) == is_fixed) read_part(part);
     }
   }
   file_->read_values(contents.variables);
@@ -84,12 +84,19 @@ void FitCheckpoints::start(RunContents contents, int64_t steps, int copying_thre
   last_steps_ = steps;
 }
 
+bool FitCheckpoints::is_up_to_date(size_t part) const {
+  if (sections_.all[part].bytes.empty()) return false;
+  const StatePart::Changes changes = contents_.parts[part].changes;
+  return changes == StatePart::Changes::never ||
+         (changes == StatePart::Changes::at_epochs && !epoch_ended_);
+}
+
 void FitCheckpoints::fill_sections() {
   sections_.lent.clear();
   sections_.files.clear();
   for (size_t i = 0; i < contents_.parts.size(); ++i) {
     const StatePart& part = contents_.parts[i];
-    if (part.is_fixed && !sections_.all[i].bytes.empty()) continue;
+    if (is_up_to_date(i)) continue;
     StateWriter writer(std::move(sections_.all[i].bytes));
     part.visit(writer);
     sections_.all[i].bytes = writer.take();
@@ -97,6 +104,7 @@ void FitCheckpoints::fill_sections() {
       sections_.lent.push_back({part.name + "/" + name, values});
     sections_.files.insert(sections_.files.end(), writer.files().begin(), writer.files().end());
   }
+  epoch_ended_ = false;
 }
 
 void FitCheckpoints::after_step(int64_t steps) {
@@ -112,6 +120,7 @@ void FitCheckpoints::after_step(int64_t steps) {
 }
 
 void FitCheckpoints::after_epoch(int epoch, int64_t steps, bool is_best) {
+  epoch_ended_ = true;
   Request request{.step = std::nullopt, .best = is_best};
   if (options_.every_epochs > 0 && (epoch + 1) % options_.every_epochs == 0) request.step = steps;
   if (request.step || request.best) save(request);

@@ -18,9 +18,12 @@ namespace snug {
 
 // A section of named numbers.
 struct StatePart {
+  enum class Changes { never, at_epochs, at_steps };
+
   std::string name;
   std::function<void(StateVisitor&)> visit;
-  bool is_fixed = false;  // The same in all checkpoints of a run.
+  // It is visited for a checkpoint only where it may have changed since the one before.
+  Changes changes = Changes::at_steps;
 };
 
 // All of a run that outlives it.
@@ -92,6 +95,7 @@ class FitCheckpoints {
   };
 
   void fill_sections();
+  bool is_up_to_date(size_t part) const;
   // What is to be written now, all but the variables. False where one of the files that it speaks
   // of fails: warned of.
   bool prepare(const Request& request);
@@ -107,7 +111,8 @@ class FitCheckpoints {
   Clock::time_point last_ = Clock::now();
   int64_t last_steps_ = 0;
   SavingCost cost_;
-  bool lends_ = false;  // The last save read what callbacks keep.
+  bool lends_ = false;        // The last save read what callbacks keep.
+  bool epoch_ended_ = false;  // Since the sections were filled.
   // While the writer is busy, these and the store are its own. Their memory is used again and
   // again: a save that allocated nothing stalls least.
   Request request_;

@@ -100,14 +100,16 @@ void add_variables(std::vector<CheckpointVariable>& to, const std::string& group
 }  // namespace
 
 RunContents FitRun::contents(History& history) {
+  using Changes = StatePart::Changes;
   Compiled& compiled = model_.compiled();
   RunContents all;
   all.parts = {
       {"progress", [this](StateVisitor& v) { visit_progress(v); }},
-      {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); }, true},
+      {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); },
+       Changes::never},
       {"guard", [this](StateVisitor& v) { guard_->state(v); }},
-      {"history", [&history](StateVisitor& v) { visit_history(history, v); }},
-      {"run", [this](StateVisitor& v) { visit_description(v); }, true}};
+      {"history", [&history](StateVisitor& v) { visit_history(history, v); }, Changes::at_epochs},
+      {"run", [this](StateVisitor& v) { visit_description(v); }, Changes::never}};
   if (best_) {
     all.parts.push_back({"best", [this](StateVisitor& v) { best_->state(v); }});
     all.best_is_lost = [this] { best_->give_back(); };

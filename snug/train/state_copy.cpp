@@ -22,35 +22,34 @@ int64_t StateCopy::bytes_for(const Variables& variables) {
 }
 
 void StateCopy::reserve(std::vector<CheckpointVariable> variables, int threads) {
-  from_ = std::move(variables);
-  copies_ = from_;
+  copies_ = std::move(variables);
   size_t bytes = 0;
-  for (const CheckpointVariable& variable : from_) bytes += aligned(variable.tensor.bytes());
+  for (const CheckpointVariable& variable : copies_) bytes += aligned(variable.tensor.bytes());
   block_ = Arena(bytes);
   block_.touch();
   threads_ = static_cast<int64_t>(bytes) < kLeastForThreads ? 1 : threads;
-  std::byte* at = block_.data();
+  pieces_.clear();
+  size_t at = 0;
   for (CheckpointVariable& copy : copies_) {
-    copy.tensor.data = at;
+    pieces_.push_back(
+        {static_cast<const std::byte*>(copy.tensor.data), at, at + copy.tensor.bytes()});
+    copy.tensor.data = block_.data() + at;
     at += aligned(copy.tensor.bytes());
   }
 }
 
 void StateCopy::take() {
+  if (threads_ == 1) return take(0, block_.bytes());
   parallel_ranges(static_cast<int64_t>(block_.bytes()), threads_, kAlignment,
                   [&](int64_t begin, int64_t end) { take(begin, end); });
 }
 
 // The bytes that stand there in the block.
 void StateCopy::take(size_t begin, size_t end) {
-  for (size_t i = 0; i < from_.size(); ++i) {
-    auto* copy = static_cast<std::byte*>(copies_[i].tensor.data);
-    const size_t first = copy - block_.data(), last = first + from_[i].tensor.bytes();
-    const size_t from = std::max(first, begin), to = std::min(last, end);
+  for (const Piece& piece : pieces_) {
+    const size_t from = std::max(piece.first, begin), to = std::min(piece.last, end);
     if (from >= to) continue;
-    kernels::stream_copy(block_.data() + from,
-                         static_cast<const std::byte*>(from_[i].tensor.data) + (from - first),
-                         to - from);
+    kernels::stream_copy(block_.data() + from, piece.from + (from - piece.first), to - from);
   }
   kernels::stream_end();
 }

@@ -7,6 +7,7 @@
 namespace snug {
 
 TrivialLoss::TrivialLoss(const Compiled& compiled, const StepGraph& step) {
+  constexpr std::array<const char*, 3> kNames = {"count", "mean", "squares"};
   for (size_t i = 0; i < step.targets.size(); ++i) {
     const std::string_view loss = compiled.loss(i)->class_name();
     const Shape& prediction = step.predictions[i].shape();
@@ -19,7 +20,9 @@ TrivialLoss::TrivialLoss(const Compiled& compiled, const StepGraph& step) {
                (loss != "MeanSquaredError" && !output.is_root)) {
       output.fixed = 1;
     }
-    outputs_.push_back(output);
+    for (size_t k = 0; k < output.names.size(); ++k)
+      output.names[k] = fmt::format("targets.{}.{}", i, kNames[k]);
+    outputs_.push_back(std::move(output));
   }
 }
 
@@ -52,11 +55,10 @@ double TrivialLoss::loss() const {
 }
 
 void TrivialLoss::state(StateVisitor& visitor) {
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    const std::string name = fmt::format("targets.{}.", i);
-    visitor.visit(name + "count", outputs_[i].count);
-    visitor.visit(name + "mean", outputs_[i].mean);
-    visitor.visit(name + "squares", outputs_[i].squares);
+  for (Output& output : outputs_) {
+    visitor.visit(output.names[0], output.count);
+    visitor.visit(output.names[1], output.mean);
+    visitor.visit(output.names[2], output.squares);
   }
 }
 

@@ -2,6 +2,10 @@
 // by.
 #pragma once
 
+#include <array>
+#include <string>
+#include <vector>
+
 #include "snug/train/compiled.h"
 #include "snug/train/run_state.h"
 #include "snug/train/runner.h"
@@ -27,6 +31,8 @@ class TrivialLoss {
     double fixed = 0;  // Where it does not depend on the targets.
     bool is_root = false;
     double count = 0, mean = 0, squares = 0;  // Squares of the distances to the mean.
+    // In checkpoints: made once, as saving is waited for.
+    std::array<std::string, 3> names = {};
   };
   std::vector<Output> outputs_;
 };
