@@ -127,6 +127,7 @@ class Packing {
 
   void pack_rows(const CsvBlock& block, Lane& lane, Packed& into) const {
     CsvCells& cells = lane.cells;
+    cells.parse();
     if (!cells.has_others() &&
         encoder_.encode_numbers(cells.values(), cells.line(0), more(cells.rows(), into))) {
       for (size_t row = 0; row < cells.rows(); ++row) {
@@ -332,7 +333,7 @@ std::optional<CsvData> from_numbers(const CsvOptions& options, std::optional<Tab
   }
   const int64_t rows = numbers->rows;
   std::unique_ptr<MemoryRows> packed =
-      pack_numbers(*numbers, *encoder, csv_threads(options.threads));
+      pack_numbers(std::move(*numbers), *encoder, csv_threads(options.threads));
   if (!packed) return std::nullopt;
   return CsvData{.source = std::make_shared<CsvSource>(encoder, std::move(packed), rows,
                                                        table_files(options, first_rows, rows)),

@@ -135,6 +135,11 @@ class LaneScan {
   void add_rows(int file) {
     std::vector<ColumnScan>& columns = slot_->found.columns;
     for (size_t row = 0; row < cells_.rows(); ++row) count(cells_.record(row), cells_.line(row));
+    if (keep_) {
+      cells_.parse(numbers_.next(cells_.rows() * columns.size()));
+    } else {
+      cells_.parse();
+    }
     if (cells_.has_others()) add_others();
     for (size_t i = 0; i < columns.size(); ++i) {
       columns[i].cells += static_cast<int64_t>(cells_.rows());
@@ -145,7 +150,7 @@ class LaneScan {
         columns[i].add_hash(cells_.cell(row, i), cells_.line(row));
     }
     sums_.add(cells_.values());
-    if (keep_) keep_numbers(file);
+    if (keep_) add_piece(file);
   }
 
   void add_to_sketch(size_t column) {
@@ -155,9 +160,8 @@ class LaneScan {
     }
   }
 
-  void keep_numbers(int file) {
-    const std::span<double> kept = numbers_.next(cells_.values().size());
-    std::ranges::copy(cells_.values(), kept.begin());
+  void add_piece(int file) {
+    const std::span<double> kept = cells_.values();
     std::vector<TableNumbers::Piece>& pieces = slot_->numbers;
     // A blank line or a new chunk of memory begins a new piece.
     if (!pieces.empty() && next_line_ == cells_.line(0) &&
@@ -226,7 +230,8 @@ class LaneScan {
 class Scan {
  public:
   Scan(CsvTable& table, const TableScanOptions& options, const std::vector<bool>& wants_values)
-      : options_(options), blocks_(table, csv_threads(options.threads)) {
+      : options_(options),
+        blocks_(table, csv_threads(options.threads), slots_of(table.names().size(), options)) {
     constexpr size_t kMostBytes = size_t{8} << 20;
     const size_t columns = table.names().size();
     const size_t most = std::min(size_t{256} << 10, kMostBytes / columns);
@@ -279,6 +284,12 @@ class Scan {
     }
     whole_.numbers->rows += slot.found.records;
     std::ranges::copy(slot.numbers, std::back_inserter(whole_.numbers->pieces));
+  }
+
+  // Of a thread: a slot holds something of each column, and much of one with a median.
+  static size_t slots_of(size_t columns, const TableScanOptions& options) {
+    const size_t most = options.medians_of.empty() ? 32 : 4;
+    return std::clamp<size_t>(1024 / columns, 4, most);
   }
 
   const TableScanOptions& options_;
