@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "snug/base/bytes.h"
+#include "snug/base/log.h"
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
 #include "snug/data/bad_row_list.h"
@@ -390,7 +391,9 @@ Columns columns_like(const Columns& like, const CsvTable& table) {
   return columns;
 }
 
-CsvData csv(const CsvOptions& options) {
+namespace {
+
+CsvData read_table(const CsvOptions& options) {
   FileSystem& files = options.file_system != nullptr ? *options.file_system : real_files();
   CsvTable table(files, {options.files, options.header, options.delimiter});
   const Path path = packed_path(options, files);
@@ -422,6 +425,16 @@ CsvData csv(const CsvOptions& options) {
           .columns = encoder->columns(),
           .bad_rows = packing.bad_rows(),
           .imputed = packing.imputed()};
+}
+
+}  // namespace
+
+CsvData csv(const CsvOptions& options) {
+  CsvData data = read_table(options);
+  if (options.like != nullptr) return data;
+  for (const std::string& doubt : data.columns.doubts)
+    log_message(LogLevel::warning, "{}: {}", options.files[0].string(), doubt);
+  return data;
 }
 
 }  // namespace snug::data

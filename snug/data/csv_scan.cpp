@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <unordered_set>
 
 #include "snug/data/csv_block.h"
 #include "snug/data/csv_cell.h"
@@ -319,6 +320,28 @@ std::vector<bool> wanted_values(CsvTable& table, const TableScanOptions& options
   return wants;
 }
 
+// Looks at the first rows of columns that may number the rows.
+void find_different_numbers(CsvTable& table, std::vector<ColumnScan>& columns) {
+  constexpr int kRows = 4096;
+  std::vector<size_t> looked_at;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    columns[i].all_different = columns[i].may_be_all_different();
+    if (columns[i].all_different) looked_at.push_back(i);
+  }
+  if (looked_at.empty()) return;
+  std::vector<std::unordered_set<double>> seen(looked_at.size());
+  CsvRecord record;
+  table.restart();
+  for (int row = 0; row < kRows && table.next(record); ++row) {
+    if (record.cells.size() != columns.size()) continue;
+    for (size_t i = 0; i < looked_at.size(); ++i) {
+      ColumnScan& column = columns[looked_at[i]];
+      const double number = number_of(record.cells[looked_at[i]]).value_or(0);
+      if (column.all_different) column.all_different = seen[i].insert(number).second;
+    }
+  }
+}
+
 }  // namespace
 
 TableScan scan_table(CsvTable& table, const TableScanOptions& options) {
@@ -333,7 +356,9 @@ TableScan scan_table(CsvTable& table, const TableScanOptions& options) {
       if (wants_values[i] || found.columns[i].is_number()) continue;
       misjudged = wants_values[i] = true;
     }
-    if (!misjudged) return found;
+    if (misjudged) continue;
+    find_different_numbers(table, found.columns);
+    return found;
   }
 }
 
