@@ -1,6 +1,7 @@
 #include "snug/data/bad_rows.h"
 
 #include <array>
+#include <utility>
 
 #include "snug/base/nearest_word.h"
 #include "snug/data/csv_cell.h"
@@ -10,14 +11,19 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kPolicies = {"stop", "skip", "quarantine", "impute"};
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
-  for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
+constexpr size_t kMostWaiting = size_t{64} << 10;
+
+void add_csv_cell(std::string_view text, std::string& to) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    to += text;
+    return;
   }
-  return cell + '"';
+  to += '"';
+  for (const char c : text) {
+    if (c == '"') to += '"';
+    to += c;
+  }
+  to += '"';
 }
 
 }  // namespace
@@ -43,27 +49,45 @@ BadRows::BadRows(FileSystem& files, BadRowOptions options)
   }
 }
 
+// An error has been thrown already, or nothing is left to be written.
+BadRows::~BadRows() {
+  try {
+    flush();
+  } catch (...) {
+    waiting_.clear();
+  }
+}
+
 void BadRows::add(const BadRow& row) {
   if (count_++ == 0) first_ = row.text();
-  if (options_.policy != BadRowPolicy::quarantine) return;
+  if (options_.policy == BadRowPolicy::quarantine) write_down(row);
+}
+
+void BadRows::write_down(const BadRow& row) {
   if (!rejected_) {
-    const bool is_new = files_.size(options_.rejected).value_or(0) == 0;
+    if (files_.size(options_.rejected).value_or(0) == 0)
+      waiting_ = "file,position,column,value,problem,record\n";
     rejected_ = files_.open(options_.rejected, OpenMode::append);
-    constexpr std::string_view kHeader = "file,position,column,value,problem,record\n";
-    if (is_new) rejected_->append(std::as_bytes(std::span(kHeader)));
   }
-  std::string line;
-  for (const std::string_view cell :
-       {std::string_view(row.file), std::string_view(row.position), std::string_view(row.column),
-        std::string_view(row.value), std::string_view(row.problem)}) {
-    line += csv_cell(cell) + ',';
+  for (const std::string* cell :
+       {&row.file, &row.position, &row.column, &row.value, &row.problem}) {
+    add_csv_cell(*cell, waiting_);
+    waiting_ += ',';
   }
-  line += csv_cell(std::string_view(row.record).substr(0, BadRow::kMostText)) + '\n';
-  rejected_->append(std::as_bytes(std::span(line)));
+  add_csv_cell(std::string_view(row.record).substr(0, BadRow::kMostText), waiting_);
+  waiting_ += '\n';
+  if (waiting_.size() >= kMostWaiting) flush();
+}
+
+void BadRows::flush() {
+  if (waiting_.empty()) return;
+  const std::string lines = std::exchange(waiting_, {});
+  rejected_->append(std::as_bytes(std::span(lines)));
 }
 
 void BadRows::finish(int64_t rows, std::string_view file) {
   if (count_ == 0) return;
+  flush();
   const bool stops =
       options_.policy == BadRowPolicy::stop || options_.policy == BadRowPolicy::impute;
   const std::string others =

@@ -39,12 +39,16 @@ struct BadRow {
   std::string text() const;
 };
 
-// Counts the bad rows of one source and writes them down.
+// Counts the bad rows of one source and writes them down, some hundred at a time; all of them are
+// in the file before finish() returns or throws, and when this is gone.
 class BadRows {
  public:
   BadRows(FileSystem& files, BadRowOptions options);
+  ~BadRows();
+  BadRows(const BadRows&) = delete;
+  BadRows& operator=(const BadRows&) = delete;
 
-  // Throws FileError when the quarantine cannot be written.
+  // Throws FileError when the quarantine cannot be written, as finish() does.
   void add(const BadRow& row);
   // Rows of which nothing is written down, after the first one.
   void count_more(int64_t rows) { count_ += rows; }
@@ -57,11 +61,16 @@ class BadRows {
   BadRowPolicy policy() const { return options_.policy; }
 
  private:
+  void write_down(const BadRow& row);
+  // Writes what waits.
+  void flush();
+
   FileSystem& files_;
   BadRowOptions options_;
   int64_t count_ = 0;
   std::string first_;
   std::unique_ptr<File> rejected_;
+  std::string waiting_;  // Lines of the file that are not written yet.
 };
 
 }  // namespace snug

@@ -60,7 +60,40 @@ TEST(BadRows, AFullDiskIsAnError) {
   FaultyFiles faulty(files);
   BadRows bad(faulty, {.policy = BadRowPolicy::quarantine, .most = 1, .rejected = "r.csv"});
   faulty.fail_call(2, Fault::no_space);
-  EXPECT_THROW(bad.add(row(1)), FileError);
+  bad.add(row(1));
+  EXPECT_THROW(bad.finish(1, "t.csv"), FileError);
+}
+
+TEST(BadRows, ManyAreWrittenByFewCalls) {
+  MemoryFiles files;
+  FaultyFiles counted(files);
+  BadRows bad(counted, {.policy = BadRowPolicy::quarantine, .most = 1, .rejected = "r.csv"});
+  std::string expected = "file,position,column,value,problem,record\n";
+  for (int i = 0; i < 10000; ++i) {
+    bad.add({.file = "t",
+             .position = std::to_string(i),
+             .column = "",
+             .value = "",
+             .problem = "p",
+             .record = ""});
+    expected += fmt::format("t,{},,,p,\n", i);
+  }
+  EXPECT_LT(counted.calls(), 10);
+  EXPECT_GT(read_text(files, "r.csv").size(), expected.size() / 2) << "what waits is bounded";
+  bad.finish(10000, "t.csv");
+  EXPECT_EQ(read_text(files, "r.csv"), expected);
+}
+
+TEST(BadRows, AreWrittenWhenTheRunStops) {
+  const BadRowOptions options{.policy = BadRowPolicy::quarantine, .most = 0.1, .rejected = "r.csv"};
+  MemoryFiles files;
+  BadRows bad(files, options);
+  bad.add(row(7));
+  EXPECT_THROW(bad.finish(1, "t.csv"), DataError);
+  expect_within(read_text(files, "r.csv"), "t.csv,line 7,age");
+  // By something else, before all rows were seen.
+  std::make_unique<BadRows>(files, options)->add(row(8));
+  expect_within(read_text(files, "r.csv"), "t.csv,line 8,age");
 }
 
 TEST(BadRows, PoliciesHaveNames) {

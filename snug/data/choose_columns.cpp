@@ -5,6 +5,7 @@
 
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
+#include "snug/data/column_doubts.h"
 #include "snug/data/columns.h"
 #include "snug/data/csv_cell.h"
 
@@ -27,7 +28,7 @@ void check_name(std::string_view name, const std::vector<ColumnScan>& scans, std
 ColumnUse chosen_use(const ColumnScan& scan, Role role) {
   if (role == Role::weight) return ColumnUse::as_is;
   if (role == Role::label) return scan.is_number() ? ColumnUse::as_is : ColumnUse::index;
-  if (scan.present() == 0) return ColumnUse::drop;
+  if (scan.present() == 0 || is_index_of_pandas(scan)) return ColumnUse::drop;
   if (scan.is_number()) return ColumnUse::standardise;
   // A text that almost every row has for itself says nothing about other rows.
   if (scan.values.is_full() || (scan.values.size() > kMostOneHot &&
@@ -135,14 +136,15 @@ void fit_categories(const ColumnScan& scan, Column& column, Role role) {
                             role == Role::label ? "classes" : "categories", words);
 }
 
+std::string reason_to_drop(const ColumnScan& scan) {
+  if (scan.present() == 0) return "every cell is missing";
+  if (is_index_of_pandas(scan)) return "it numbers the rows; to use it: as_is";
+  if (scan.is_number()) return "";
+  if (scan.values.is_full()) return "too many different texts; to use it: hash";
+  return fmt::format("{} different texts; to use it: hash", scan.values.size());
+}
+
 void add_missing_note(const ColumnScan& scan, Column& column) {
-  if (column.use == ColumnUse::drop) {
-    column.note = scan.present() == 0 ? "every cell is missing"
-                  : scan.values.is_full()
-                      ? "too many different texts; to use it: hash"
-                      : fmt::format("{} different texts; to use it: hash", scan.values.size());
-    return;
-  }
   if (scan.missing == 0) return;
   const std::string becomes = column.missing == MissingRule::refuse     ? "refused"
                               : column.missing == MissingRule::category ? "a category of their own"
@@ -195,8 +197,29 @@ Column choose_column(const ColumnScan& scan, const ColumnSetting& wish, Role rol
     }
     fit_categories(scan, column, role);
   }
-  add_missing_note(scan, column);
+  if (column.use == ColumnUse::drop) {
+    column.note = reason_to_drop(scan);
+  } else {
+    add_missing_note(scan, column);
+  }
   return column;
+}
+
+// Of what was left to be chosen, and of categories whoever chose them.
+void add_doubts(const ColumnScan& scan, const Column& column, bool chosen,
+                std::vector<std::string>& doubts) {
+  if (column.use >= ColumnUse::one_hot) {
+    for (std::string& doubt : words_written_twice(scan)) doubts.push_back(std::move(doubt));
+  } else if (!chosen) {
+    return;
+  } else if (column.use == ColumnUse::drop && is_index_of_pandas(scan)) {
+    doubts.push_back(fmt::format(
+        "{} has no name and numbers the rows, as pandas's to_csv writes it: it is left out; "
+        "to_csv(index=False) writes none",
+        scan.name));
+  } else if (column.use == ColumnUse::standardise) {
+    if (std::optional<std::string> doubt = doubt_of_id(scan)) doubts.push_back(std::move(*doubt));
+  }
 }
 
 }  // namespace
@@ -211,9 +234,10 @@ Columns choose_columns(const std::vector<ColumnScan>& scans, const ColumnWishes&
     const bool label = std::ranges::find(wishes.labels, scan.name) != wishes.labels.end();
     const Role role =
         label ? Role::label : (scan.name == wishes.weight ? Role::weight : Role::input);
-    const auto wish = wishes.settings.find(scan.name);
-    columns.columns.push_back(choose_column(
-        scan, wish == wishes.settings.end() ? ColumnSetting() : wish->second, role, file));
+    const auto found = wishes.settings.find(scan.name);
+    const ColumnSetting wish = found == wishes.settings.end() ? ColumnSetting() : found->second;
+    columns.columns.push_back(choose_column(scan, wish, role, file));
+    add_doubts(scan, columns.columns.back(), !wish.use.has_value(), columns.doubts);
     if (label && columns.columns.back().use == ColumnUse::drop) {
       throw Error("{}: the label \"{}\" cannot be dropped", file, scan.name);
     }

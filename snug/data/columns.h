@@ -92,6 +92,7 @@ struct Columns {
   std::string weight;  // Empty: none.
   bool has_header = true;
   char delimiter = ',';
+  std::vector<std::string> doubts;  // What a person should look at (column_doubts.h), as sentences.
 
   bool is_input(const Column& column) const;
   int64_t input_width() const;
@@ -112,9 +113,10 @@ struct ColumnWishes {
 
 // Chooses what was not said from what the scan has found: numbers are standardised and missing ones
 // take the mean; up to 256 categories become one-hot, more are hashed, and where almost every row
-// has its own they are dropped; a label that is text becomes the number of its class. Throws Error,
-// which names the nearest column, for a wish about a column that is not there, and for one that
-// makes no number of a cell or of a weight; DataError where a column has no values to learn from.
+// has its own they are dropped, as is the index that pandas writes; a label that is text becomes
+// the number of its class. Throws Error, which names the nearest column, for a wish about a column
+// that is not there, and for one that makes no number of a cell or of a weight; DataError where a
+// column has no values to learn from.
 Columns choose_columns(const std::vector<ColumnScan>& scans, const ColumnWishes& wishes,
                        std::string_view file);
 

@@ -28,7 +28,8 @@ std::string Columns::json() const {
                                       {"labels", labels},
                                       {"weight", weight},
                                       {"has_header", has_header},
-                                      {"delimiter", std::string(1, delimiter)}};
+                                      {"delimiter", std::string(1, delimiter)},
+                                      {"doubts", doubts}};
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -39,7 +40,8 @@ Columns Columns::from_json(std::string_view text) {
                    .labels = all.at("labels"),
                    .weight = all.at("weight"),
                    .has_header = all.at("has_header"),
-                   .delimiter = all.at("delimiter").get<std::string>().at(0)};
+                   .delimiter = all.at("delimiter").get<std::string>().at(0),
+                   .doubts = all.value("doubts", std::vector<std::string>())};
     for (const nlohmann::json& item : all.at("columns")) {
       Column column{.name = item.at("name"), .use = column_use(item.at("use").get<std::string>())};
       const int rule = item.at("missing");

@@ -74,9 +74,65 @@ TEST(Columns, StandardiseHasMeanZeroAndDeviationOne) {
   expect_within(constant.text(), "always the same");
 }
 
+// Rows of two numbers, the first of which is given, and a class.
+std::string numbered_rows(std::string_view header, int rows, int (*number)(int row)) {
+  std::string text(header);
+  for (int i = 0; i < rows; ++i) text += fmt::format("{},{},{}\n", number(i), i % 7, i % 2);
+  return text;
+}
+
+TEST(Columns, TheIndexOfPandasIsLeftOut) {
+  const auto in_order = [](int row) { return row; };
+  for (const char* header : {",a,y\n", "Unnamed: 0,a,y\n"}) {
+    const Columns columns = chosen(numbered_rows(header, 10, in_order), {.labels = {"y"}});
+    EXPECT_EQ(columns.columns[0].use, ColumnUse::drop);
+    EXPECT_EQ(columns.input_width(), 1);
+    ASSERT_EQ(columns.doubts.size(), 1u);
+    expect_within(columns.doubts[0], "numbers the rows, as pandas's to_csv writes it");
+    expect_within(columns.text(), "it numbers the rows; to use it: as_is");
+  }
+  // Of a part of a shuffled table.
+  const auto mixed = [](int row) { return row * 7919 % 10007; };
+  EXPECT_EQ(chosen(numbered_rows(",a,y\n", 300, mixed)).columns[0].use, ColumnUse::drop);
+  // With a name, wished for, or with a number that comes twice.
+  EXPECT_EQ(chosen(numbered_rows("t,a,y\n", 10, in_order)).columns[0].use, ColumnUse::standardise);
+  const auto twice = [](int row) { return row == 9 ? 0 : 2 * row; };
+  EXPECT_EQ(chosen(numbered_rows(",a,y\n", 10, twice)).columns[0].use, ColumnUse::standardise);
+  const Columns wished = chosen(numbered_rows(",a,y\n", 10, in_order),
+                                {.settings = {{"column 0", {.use = ColumnUse::as_is}}}});
+  EXPECT_EQ(wished.columns[0].use, ColumnUse::as_is);
+  EXPECT_TRUE(wished.doubts.empty());
+}
+
+TEST(Columns, IdsAreDoubted) {
+  const auto mixed = [](int row) { return row * 7919 % 100003; };
+  const Columns columns = chosen(numbered_rows("id,a,y\n", 6000, mixed), {.labels = {"y"}});
+  EXPECT_EQ(columns.columns[0].use, ColumnUse::standardise);
+  ASSERT_EQ(columns.doubts.size(), 1u);
+  expect_within(columns.doubts[0], "column id has a whole number of its own in every row");
+  expect_within(columns.doubts[0], "columns: {id: drop}");
+  const auto some_twice = [](int row) { return row * 7919 % 100003 * (row == 300 ? 0 : 1); };
+  EXPECT_TRUE(chosen(numbered_rows("id,a,y\n", 6000, some_twice)).doubts.empty());
+  EXPECT_TRUE(chosen(numbered_rows("id,a,y\n", 99, mixed)).doubts.empty()) << "by chance";
+  EXPECT_TRUE(chosen(numbered_rows("id,a,y\n", 6000, mixed), {.labels = {"id"}}).doubts.empty());
+  EXPECT_TRUE(chosen(numbered_rows("id,a,y\n", 6000, mixed),
+                     {.settings = {{"id", {.use = ColumnUse::standardise}}}})
+                  .doubts.empty());
+}
+
+TEST(Columns, CategoriesWrittenInTwoWaysAreDoubted) {
+  const std::string text = "a,sex,income\n1,Male,<=50K\n2,male,>50K\n3,Female,<=50K.\n";
+  const Columns columns = chosen(text, {.labels = {"income"}});
+  ASSERT_EQ(columns.doubts.size(), 2u);
+  expect_within(columns.doubts[0], "column sex: \"Male\" (once) and \"male\" (once) look like one");
+  expect_within(columns.doubts[1], "\"<=50K\" (once) and \"<=50K.\" (once) look like one");
+}
+
 TEST(Columns, TravelAsJson) {
-  const Columns columns = chosen("a,b,c\n1,x,0.1\n2,y,\n,z,3\n", {.labels = {"b"}});
+  const Columns columns = chosen("a,b,c\n1,x,0.1\n2,y,\n,X,3\n", {.labels = {"b"}});
   const Columns again = Columns::from_json(columns.json());
+  EXPECT_EQ(again.doubts.size(), 1u);
+  EXPECT_EQ(again.doubts, columns.doubts);
   EXPECT_EQ(again.columns, columns.columns);
   EXPECT_EQ(again.labels, columns.labels);
   for (const char* text : {"", "{}", "[1]", "{\"columns\": [{\"name\": 3}]}"}) {

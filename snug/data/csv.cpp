@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "snug/base/bytes.h"
+#include "snug/base/log.h"
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
 #include "snug/data/bad_row_list.h"
@@ -127,6 +128,7 @@ class Packing {
 
   void pack_rows(const CsvBlock& block, Lane& lane, Packed& into) const {
     CsvCells& cells = lane.cells;
+    cells.parse();
     if (!cells.has_others() &&
         encoder_.encode_numbers(cells.values(), cells.line(0), more(cells.rows(), into))) {
       for (size_t row = 0; row < cells.rows(); ++row) {
@@ -332,7 +334,7 @@ std::optional<CsvData> from_numbers(const CsvOptions& options, std::optional<Tab
   }
   const int64_t rows = numbers->rows;
   std::unique_ptr<MemoryRows> packed =
-      pack_numbers(*numbers, *encoder, csv_threads(options.threads));
+      pack_numbers(std::move(*numbers), *encoder, csv_threads(options.threads));
   if (!packed) return std::nullopt;
   return CsvData{.source = std::make_shared<CsvSource>(encoder, std::move(packed), rows,
                                                        table_files(options, first_rows, rows)),
@@ -389,7 +391,9 @@ Columns columns_like(const Columns& like, const CsvTable& table) {
   return columns;
 }
 
-CsvData csv(const CsvOptions& options) {
+namespace {
+
+CsvData read_table(const CsvOptions& options) {
   FileSystem& files = options.file_system != nullptr ? *options.file_system : real_files();
   CsvTable table(files, {options.files, options.header, options.delimiter});
   const Path path = packed_path(options, files);
@@ -421,6 +425,16 @@ CsvData csv(const CsvOptions& options) {
           .columns = encoder->columns(),
           .bad_rows = packing.bad_rows(),
           .imputed = packing.imputed()};
+}
+
+}  // namespace
+
+CsvData csv(const CsvOptions& options) {
+  CsvData data = read_table(options);
+  if (options.like != nullptr) return data;
+  for (const std::string& doubt : data.columns.doubts)
+    log_message(LogLevel::warning, "{}: {}", options.files[0].string(), doubt);
+  return data;
 }
 
 }  // namespace snug::data

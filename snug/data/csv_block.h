@@ -18,8 +18,11 @@ namespace snug {
 // slots are full, and is collected in the order of the table.
 class CsvBlocks {
  public:
-  CsvBlocks(CsvTable& table, int threads)
-      : table_(table), blocks_(static_cast<size_t>(threads)), errors_(blocks_.size() * 4) {}
+  // With more slots a thread waits less often for the others.
+  CsvBlocks(CsvTable& table, int threads, size_t slots_a_thread = 4)
+      : table_(table),
+        blocks_(static_cast<size_t>(threads)),
+        errors_(blocks_.size() * slots_a_thread) {}
 
   // Calls work(lane, slot, block) for the next blocks, then collect(slot) for each of them in
   // order; false at the end. What either throws is thrown here, that of the first block first.

@@ -119,6 +119,7 @@ TEST(CsvBlock, TheQuickWayPacksTheSame) {
     block.find_records();
     size_t at = 0;
     for (cells.begin(block); cells.next();) {
+      cells.parse();
       for (size_t row = 0; row < std::max<size_t>(1, cells.rows()); ++row, ++at) {
         block.split(block.records[at], record, unquoted);
         const CsvBlock::Record found = cells.rows() > 0 ? cells.record(row) : cells.odd_record();

@@ -32,7 +32,6 @@ bool CsvCells::find_lines() {
     if (ends_.size() < room) {
       ends_.resize(room);
       cells_to_.resize(room);
-      values_.resize(room);
     }
     const CsvDialect& dialect = block_->dialect;
     lines_ = kernels::find_cells(text_, size, dialect.delimiter, dialect.newline, ends_.data(),
@@ -62,14 +61,23 @@ bool CsvCells::next() {
     line_ = first_ + next_line_;
     while (next_line_ < lines_ && is_row(next_line_)) ++next_line_;
     rows_ = next_line_ - line_in_window_;
-    if (rows_ > 0) break;
+    if (rows_ > 0) return true;
     ++next_line_;
     if (!is_blank(line_in_window_)) return true;
   }
+}
+
+void CsvCells::parse(std::span<double> to) {
+  SNUG_CHECK(to.size() == rows_ * columns_);
+  values_ = to;
   const size_t cell = cells_before(line_in_window_);
-  others_ = kernels::parse_decimals(text_, begin_of(cell), ends_.data() + cell, rows_ * columns_,
-                                    values_.data());
-  return true;
+  others_ =
+      kernels::parse_decimals(text_, begin_of(cell), ends_.data() + cell, to.size(), to.data());
+}
+
+void CsvCells::parse() {
+  own_.resize(std::max(own_.size(), rows_ * columns_));
+  parse(std::span(own_).first(rows_ * columns_));
 }
 
 std::string_view CsvCells::cell(size_t row, size_t column) const {

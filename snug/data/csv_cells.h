@@ -25,10 +25,14 @@ class CsvCells {
   bool next();
 
   size_t rows() const { return rows_; }
-  // A row's numbers, those of all rows one after the other; NaN where a cell is no plain number.
-  std::span<double> values() { return std::span(values_).first(rows_ * columns_); }
+  // Finds the numbers of these rows, rows() times as many as there are columns; those of a row one
+  // after the other, NaN where a cell is no plain number. They are written to `to`, or to a buffer
+  // of its own.
+  void parse(std::span<double> to);
+  void parse();
+  std::span<double> values() { return values_; }
   std::span<const double> row(size_t row) const {
-    return std::span(values_).subspan(row * columns_, columns_);
+    return values_.subspan(row * columns_, columns_);
   }
   bool has_others() const { return others_ > 0; }  // Than plain numbers.
   // Without the blanks around it.
@@ -56,7 +60,8 @@ class CsvCells {
   size_t line_ = 0, first_ = 0;  // The same line in the block; the window's first one.
   size_t rows_ = 0, others_ = 0;
   std::vector<uint32_t> ends_, cells_to_;
-  std::vector<double> values_;
+  std::vector<double> own_;
+  std::span<double> values_;
 };
 
 }  // namespace snug

@@ -1,6 +1,8 @@
 #include "snug/data/csv_numbers.h"
 
 #include <atomic>
+#include <iterator>
+#include <map>
 
 #include "snug/base/threads.h"
 
@@ -19,9 +21,30 @@ bool pack_piece(const TableNumbers::Piece& piece, const RowEncoder& encoder,
   return true;
 }
 
+// Gives back each block of memory with the last of its pieces.
+class Returning {
+ public:
+  explicit Returning(TableNumbers& numbers) : memory_(numbers.memory), left_(memory_.size()) {
+    std::map<const void*, size_t> blocks;
+    for (size_t i = 0; i < memory_.size(); ++i) blocks.emplace(memory_[i].data(), i);
+    for (const TableNumbers::Piece& piece : numbers.pieces) {
+      block_of_.push_back(std::prev(blocks.upper_bound(piece.values.data()))->second);
+      ++left_[block_of_.back()];
+    }
+  }
+  void done(size_t piece) {
+    if (--left_[block_of_[piece]] == 0) memory_[block_of_[piece]] = Arena();
+  }
+
+ private:
+  std::vector<Arena>& memory_;
+  std::vector<std::atomic<size_t>> left_;
+  std::vector<size_t> block_of_;
+};
+
 }  // namespace
 
-std::unique_ptr<MemoryRows> pack_numbers(const TableNumbers& numbers, const RowEncoder& encoder,
+std::unique_ptr<MemoryRows> pack_numbers(TableNumbers numbers, const RowEncoder& encoder,
                                          int threads) {
   const size_t columns = encoder.columns().columns.size(), words = encoder.words();
   auto packed = std::make_unique<MemoryRows>(numbers.rows, words);
@@ -29,6 +52,7 @@ std::unique_ptr<MemoryRows> pack_numbers(const TableNumbers& numbers, const RowE
   for (const TableNumbers::Piece& piece : numbers.pieces) {
     first.push_back(first.back() + piece.values.size() / columns * words);
   }
+  Returning memory(numbers);
   std::atomic<size_t> next = 0;
   std::atomic<bool> good = true;
   parallel_parts(threads, [&](int) {
@@ -36,6 +60,7 @@ std::unique_ptr<MemoryRows> pack_numbers(const TableNumbers& numbers, const RowE
     for (size_t i = next++; good && i < numbers.pieces.size(); i = next++) {
       const auto to = packed->rows().subspan(first[i], first[i + 1] - first[i]);
       if (!pack_piece(numbers.pieces[i], encoder, to)) good = false;
+      memory.done(i);
     }
   });
   return good ? std::move(packed) : nullptr;

@@ -212,7 +212,7 @@ bool CsvReader::next_block(CsvBlock& block) {
 }
 
 bool CsvReader::plain_block(CsvBlock& block) {
-  size_t size = end_ - begin_, whole = 0;
+  size_t size = end_ - begin_, whole = 0, lines = 0;
   std::span<char> text = block.resize(std::max(kBlockBytes, size));
   std::copy_n(buffer_.begin() + static_cast<int64_t>(begin_), size, text.begin());
   begin_ = end_ = 0;
@@ -220,12 +220,14 @@ bool CsvReader::plain_block(CsvBlock& block) {
     const size_t count = at_end_ ? 0 : bytes_.read(std::as_writable_bytes(text.subspan(size)));
     at_end_ |= count < text.size() - size;
     size += count;
-    if (find_char(text.data(), text.data() + size, '"') != nullptr) {
+    const auto [newlines, quotes] = kernels::count_bytes(text.data(), size, dialect_.newline, '"');
+    if (quotes > 0) {
       buffer_.resize(std::max(buffer_.size(), size));
       std::copy_n(text.begin(), size, buffer_.begin());
       end_ = size;
       return false;
     }
+    lines = newlines;
     const void* last = memrchr(text.data(), dialect_.newline, size);
     if (last != nullptr)
       whole = static_cast<size_t>(static_cast<const char*>(last) - text.data()) + 1;
@@ -236,23 +238,23 @@ bool CsvReader::plain_block(CsvBlock& block) {
   if (at_end_ && whole < size) {
     block.resize(size + 1)[size] = dialect_.newline;
     whole = ++size;
+    ++lines;
   }
   buffer_.resize(std::max(buffer_.size(), size - whole));
   std::copy_n(text.data() + whole, size - whole, buffer_.begin());
   end_ = size - whole;
   block.resize(whole);
-  finish_block(block);
+  finish_block(block, lines);
   block.plain = true;
   return true;
 }
 
 // The block begins where the reader stands, which goes behind it.
-void CsvReader::finish_block(CsvBlock& block) {
+void CsvReader::finish_block(CsvBlock& block, size_t lines) {
   block.offset = offset_;
   block.first_line = line_;
   offset_ += std::ssize(block.text());
-  line_ += static_cast<int64_t>(
-      kernels::count_byte(block.text().data(), block.text().size(), dialect_.newline));
+  line_ += static_cast<int64_t>(lines);
 }
 
 void CsvReader::quoted_block(CsvBlock& block) {
@@ -274,7 +276,7 @@ void CsvReader::quoted_block(CsvBlock& block) {
   }
   std::copy(buffer_.begin() + static_cast<int64_t>(first),
             buffer_.begin() + static_cast<int64_t>(begin_), block.resize(begin_ - first).begin());
-  finish_block(block);
+  finish_block(block, line);
   block.plain = false;
 }
 

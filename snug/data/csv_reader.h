@@ -118,7 +118,7 @@ class CsvReader {
   // is then in the buffer.
   bool plain_block(CsvBlock& block);
   void quoted_block(CsvBlock& block);
-  void finish_block(CsvBlock& block);
+  void finish_block(CsvBlock& block, size_t lines);
   bool is_blank_record(size_t end) const;
 
   std::string name_;

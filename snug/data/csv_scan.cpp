@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <unordered_set>
 
 #include "snug/data/csv_block.h"
 #include "snug/data/csv_cell.h"
@@ -135,6 +136,11 @@ class LaneScan {
   void add_rows(int file) {
     std::vector<ColumnScan>& columns = slot_->found.columns;
     for (size_t row = 0; row < cells_.rows(); ++row) count(cells_.record(row), cells_.line(row));
+    if (keep_) {
+      cells_.parse(numbers_.next(cells_.rows() * columns.size()));
+    } else {
+      cells_.parse();
+    }
     if (cells_.has_others()) add_others();
     for (size_t i = 0; i < columns.size(); ++i) {
       columns[i].cells += static_cast<int64_t>(cells_.rows());
@@ -145,7 +151,7 @@ class LaneScan {
         columns[i].add_hash(cells_.cell(row, i), cells_.line(row));
     }
     sums_.add(cells_.values());
-    if (keep_) keep_numbers(file);
+    if (keep_) add_piece(file);
   }
 
   void add_to_sketch(size_t column) {
@@ -155,9 +161,8 @@ class LaneScan {
     }
   }
 
-  void keep_numbers(int file) {
-    const std::span<double> kept = numbers_.next(cells_.values().size());
-    std::ranges::copy(cells_.values(), kept.begin());
+  void add_piece(int file) {
+    const std::span<double> kept = cells_.values();
     std::vector<TableNumbers::Piece>& pieces = slot_->numbers;
     // A blank line or a new chunk of memory begins a new piece.
     if (!pieces.empty() && next_line_ == cells_.line(0) &&
@@ -226,7 +231,8 @@ class LaneScan {
 class Scan {
  public:
   Scan(CsvTable& table, const TableScanOptions& options, const std::vector<bool>& wants_values)
-      : options_(options), blocks_(table, csv_threads(options.threads)) {
+      : options_(options),
+        blocks_(table, csv_threads(options.threads), slots_of(table.names().size(), options)) {
     constexpr size_t kMostBytes = size_t{8} << 20;
     const size_t columns = table.names().size();
     const size_t most = std::min(size_t{256} << 10, kMostBytes / columns);
@@ -281,6 +287,12 @@ class Scan {
     std::ranges::copy(slot.numbers, std::back_inserter(whole_.numbers->pieces));
   }
 
+  // Of a thread: a slot holds something of each column, and much of one with a median.
+  static size_t slots_of(size_t columns, const TableScanOptions& options) {
+    const size_t most = options.medians_of.empty() ? 32 : 4;
+    return std::clamp<size_t>(1024 / columns, 4, most);
+  }
+
   const TableScanOptions& options_;
   TableScan whole_;
   CsvBlocks blocks_;
@@ -308,6 +320,28 @@ std::vector<bool> wanted_values(CsvTable& table, const TableScanOptions& options
   return wants;
 }
 
+// Looks at the first rows of columns that may number the rows.
+void find_different_numbers(CsvTable& table, std::vector<ColumnScan>& columns) {
+  constexpr int kRows = 4096;
+  std::vector<size_t> looked_at;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    columns[i].all_different = columns[i].may_be_all_different();
+    if (columns[i].all_different) looked_at.push_back(i);
+  }
+  if (looked_at.empty()) return;
+  std::vector<std::unordered_set<double>> seen(looked_at.size());
+  CsvRecord record;
+  table.restart();
+  for (int row = 0; row < kRows && table.next(record); ++row) {
+    if (record.cells.size() != columns.size()) continue;
+    for (size_t i = 0; i < looked_at.size(); ++i) {
+      ColumnScan& column = columns[looked_at[i]];
+      const double number = number_of(record.cells[looked_at[i]]).value_or(0);
+      if (column.all_different) column.all_different = seen[i].insert(number).second;
+    }
+  }
+}
+
 }  // namespace
 
 TableScan scan_table(CsvTable& table, const TableScanOptions& options) {
@@ -322,7 +356,9 @@ TableScan scan_table(CsvTable& table, const TableScanOptions& options) {
       if (wants_values[i] || found.columns[i].is_number()) continue;
       misjudged = wants_values[i] = true;
     }
-    if (!misjudged) return found;
+    if (misjudged) continue;
+    find_different_numbers(table, found.columns);
+    return found;
   }
 }
 

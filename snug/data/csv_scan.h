@@ -46,8 +46,9 @@ struct TableScanOptions {
 };
 
 // Records with another number of cells than there are columns count, but are not looked into. At
-// most 8 MiB a thread are held, however many columns and texts there are, and the numbers. What is
-// found does not depend on the threads.
+// most 8 MiB a thread are held, however many columns and texts there are, and the numbers; the
+// first 4096 rows of columns of whole numbers that may all differ are read again. What is found
+// does not depend on the threads.
 TableScan scan_table(CsvTable& table, const TableScanOptions& options = {});
 
 }  // namespace snug

@@ -9,7 +9,7 @@ namespace snug {
 namespace {
 
 constexpr std::string_view kMagic = "SNUGROWS";
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr size_t kBufferWords = size_t{64} << 10;
 
 // As it stands at the start of the file; this machine's byte order, for no other machine reads it.

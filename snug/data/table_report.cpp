@@ -1,11 +1,11 @@
 #include "snug/data/table_report.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <map>
 
 #include "snug/data/class_sides.h"
+#include "snug/data/column_doubts.h"
 #include "snug/data/csv.h"
 #include "snug/data/csv_cell.h"
 #include "snug/data/row_encoder.h"
@@ -13,31 +13,16 @@
 namespace snug {
 namespace {
 
-// Words that a person would take for the same: capitals, blanks, hyphens, underscores and a point
-// at the end do not count.
-std::string bare_word(std::string_view word) {
-  std::string bare;
-  for (const char c : word) {
-    if (c == ' ' || c == '-' || c == '_') continue;
-    bare += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  while (bare.size() > 1 && bare.back() == '.') bare.pop_back();
-  return bare;
-}
-
-std::string times(int64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
-
-void find_words_written_twice(const ColumnScan& column, TableReport& report) {
-  if (column.is_number() || column.values.is_full()) return;
-  std::map<std::string, std::string> seen;
-  for (const std::string& word : column.values.sorted()) {
-    const auto [other, is_new] = seen.emplace(bare_word(word), word);
-    if (is_new) continue;
-    report.wrong.push_back(fmt::format(
-        "column {}: {} ({}) and {} ({}) look like one category written in two ways; write it one "
-        "way everywhere",
-        column.name, in_quotes(other->second), times(column.values.count(other->second)),
-        in_quotes(word), times(column.values.count(word))));
+void find_doubts(const ReportOptions& options, TableReport& report) {
+  for (const ColumnScan& column : report.scan.columns) {
+    std::ranges::move(words_written_twice(column), std::back_inserter(report.wrong));
+    if (is_index_of_pandas(column)) {
+      report.notes.push_back(
+          fmt::format("{} has no name and numbers the rows; it will be dropped", column.name));
+    } else if (std::optional<std::string> doubt = doubt_of_id(column);
+               doubt && std::ranges::count(options.labels, column.name) == 0) {
+      report.notes.push_back(std::move(*doubt));
+    }
   }
 }
 
@@ -101,7 +86,7 @@ std::string_view kind_of(const ColumnScan& column) {
 
 TableReport report_on(CsvTable& table, const ReportOptions& options) {
   TableReport report{.scan = scan_table(table, {.hashes = true})};
-  for (const ColumnScan& column : report.scan.columns) find_words_written_twice(column, report);
+  find_doubts(options, report);
   find_useless_columns(report);
   if (report.scan.records == 0) {
     report.wrong.emplace_back("there is a header, but no row follows it");

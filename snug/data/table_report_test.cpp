@@ -50,6 +50,15 @@ TEST(TableReport, FindsClassesWrittenInTwoWays) {
   expect_within(wrong, "\"<=50k\"");
 }
 
+TEST(TableReport, NotesColumnsThatNumberTheRows) {
+  std::string text = ",id,a,y\n";
+  for (int i = 0; i < 150; ++i) text += fmt::format("{},{},{},{}\n", i, 900 - i, i % 9, i % 2);
+  const std::string notes = joined(report_of(text, {"y"}).notes);
+  expect_within(notes, "column 0 has no name and numbers the rows; it will be dropped");
+  expect_within(notes, "column id has a whole number of its own in every row");
+  EXPECT_TRUE(joined(report_of(text, {"id"}).notes).find("column id") == std::string::npos);
+}
+
 TEST(TableReport, FindsClassesOnOneSideOnly) {
   std::string text = "a,y\n";
   for (int i = 0; i < 100; ++i) text += fmt::format("{},{}\n", i, i / 25);

@@ -44,7 +44,19 @@ HWY_INLINE uint64_t marks(const char* text, char byte) {
 }
 #endif
 
-// The positions of the bits, eight at a time: more are written than there are.
+// The positions of the bits; more are written than there are.
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE void write_positions(uint64_t bits, uint32_t base, uint32_t* to) {
+  const __m512i first = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  for (uint32_t part = 0; part < kWindow; part += 16) {
+    const auto some = static_cast<uint16_t>(bits >> part);
+    const __m512i places =
+        _mm512_add_epi32(first, _mm512_set1_epi32(static_cast<int>(base + part)));
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(some, places));
+    to += std::popcount(some);
+  }
+}
+#else
 HWY_INLINE void write_positions(uint64_t bits, uint32_t base, uint32_t* to) {
   for (size_t left = static_cast<size_t>(std::popcount(bits)), done = 0; done < left; done += 8) {
     for (size_t i = 0; i < 8; ++i) {
@@ -53,6 +65,7 @@ HWY_INLINE void write_positions(uint64_t bits, uint32_t base, uint32_t* to) {
     }
   }
 }
+#endif
 
 CellCount find(const char* text, size_t size, char delimiter, char newline, uint32_t* ends,
                uint32_t* cells_to) {
@@ -167,15 +180,124 @@ double decimal(const char* from, const char* to) {
 }
 #endif
 
+// Four cells at a time, where there are vectors of four times 16 bytes.
+#if HWY_TARGET == HWY_AVX3
+// In each of the four 16-bit groups of a word: its first bit, its last one, the others.
+constexpr uint64_t kFirstBits = 0x0001000100010001, kLastBits = kFirstBits << 15;
+// The last bit of each group that has one.
+HWY_INLINE uint64_t groups_with_bits(uint64_t bits) {
+  return (((bits & ~kLastBits) + ~kLastBits) | bits) & kLastBits;
+}
+
+struct FourCells {
+  alignas(64) uint32_t lanes[16] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
+  alignas(16) uint8_t first_byte[16] = {0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12};
+  alignas(16) uint8_t places[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  alignas(64) uint64_t halves[8] = {0, 2, 4, 6, 0, 2, 4, 6};
+  // By the place of the point less one; the last one for none.
+  alignas(64) double powers[16] = {1e14, 1e13, 1e12, 1e11, 1e10, 1e9, 1e8, 1e7,
+                                   1e6,  1e5,  1e4,  1e3,  1e2,  1e1, 1e0, 1e0};
+};
+constexpr FourCells kFour;
+
+HWY_INLINE __m256i two_tails(const char* text, const uint32_t* ends) {
+  const auto* first = reinterpret_cast<const __m128i*>(text + ends[0] - kDigits);
+  const auto* second = reinterpret_cast<const __m128i*>(text + ends[1] - kDigits);
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(first)),
+                                 _mm_loadu_si128(second), 1);
+}
+
+// Their last 16 bytes, side by side.
+HWY_INLINE __m512i four_tails(const char* text, const uint32_t* ends) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(two_tails(text, ends)),
+                            two_tails(text, ends + 2), 1);
+}
+
+// The groups of a word as four.
+HWY_INLINE __m256i four_groups(uint64_t bits) {
+  return _mm256_cvtepu16_epi64(_mm_cvtsi64_si128(static_cast<int64_t>(bits)));
+}
+
+// As number_of_digits().
+HWY_INLINE __m256i four_numbers(__m512i digits) {
+  const __m512i fours = _mm512_madd_epi16(_mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010a)),
+                                          _mm512_set1_epi32(0x00010064));
+  const __m512i eights =
+      _mm512_madd_epi16(_mm512_packus_epi32(fours, fours), _mm512_set1_epi32(0x00012710));
+  const __m256i both =
+      _mm512_castsi512_si256(_mm512_permutexvar_epi64(_mm512_load_si512(kFour.halves), eights));
+  return _mm256_add_epi64(_mm256_mul_epu32(both, _mm256_set1_epi64x(100000000)),
+                          _mm256_srli_epi64(both, 32));
+}
+
+// What numbers with these points are to be divided by: the exponent of a point's bit, taken for a
+// number, is 1023 and its place.
+HWY_INLINE __m256d four_powers(uint64_t points) {
+  const __m256i places =
+      _mm256_srli_epi64(_mm256_castpd_si256(_mm256_cvtepi64_pd(four_groups(points))), 52);
+  return _mm512_castpd512_pd256(_mm512_permutex2var_pd(_mm512_load_pd(kFour.powers),
+                                                       _mm512_castsi256_si512(places),
+                                                       _mm512_load_pd(kFour.powers + 8)));
+}
+
+// What decimal() gives for the cells that end at ends[0 .. 4) and begin behind ends[-1 .. 3), where
+// each is a number of at most 15 characters; else false. The bits of masks are those of characters.
+HWY_INLINE bool four_decimals(const char* text, const uint32_t* ends, double* values) {
+  const __m128i to = _mm_loadu_si128(reinterpret_cast<const __m128i*>(ends));
+  const __m128i before = _mm_loadu_si128(reinterpret_cast<const __m128i*>(ends - 1));
+  // 16 less the characters: where the first of them stands.
+  const __m128i start = _mm_add_epi32(_mm_sub_epi32(before, to), _mm_set1_epi32(kDigits + 1));
+  if (_mm_cmplt_epi32_mask(start, _mm_set1_epi32(1)) != 0) return false;
+  const __m128i spread =
+      _mm_shuffle_epi8(start, _mm_load_si128(reinterpret_cast<const __m128i*>(kFour.first_byte)));
+  const __m512i starts =
+      _mm512_permutexvar_epi32(_mm512_load_si512(kFour.lanes), _mm512_castsi128_si512(spread));
+  const __m512i places =
+      _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(kFour.places)));
+  const __m512i bytes = four_tails(text, ends);
+  const __m512i digits = _mm512_sub_epi8(bytes, _mm512_set1_epi8('0'));
+  const uint64_t minus = _mm512_mask_cmpeq_epi8_mask(_mm512_cmpeq_epi8_mask(places, starts), bytes,
+                                                     _mm512_set1_epi8('-'));
+  const uint64_t inside = _mm512_cmpge_epu8_mask(places, starts) & ~minus;
+  const uint64_t found = _mm512_cmple_epu8_mask(digits, _mm512_set1_epi8(9)) & inside;
+  const uint64_t points = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('.')) & inside;
+  // A group without a point gets one before its first character, which moves nothing.
+  const uint64_t point = points | ((groups_with_bits(points) ^ kLastBits) >> 15);
+  const uint64_t below = point - kFirstBits;
+  const uint64_t odd = (inside & ~found & ~points) | (point & below);
+  if ((odd | (groups_with_bits(found) ^ kLastBits)) != 0) return false;
+  const __m512i kept = _mm512_maskz_mov_epi8(found, digits);
+  const __m512i closed = _mm512_mask_mov_epi8(kept, point ^ below, _mm512_bslli_epi128(kept, 1));
+  const __m256d magnitude =
+      _mm256_div_pd(_mm256_cvtepi64_pd(four_numbers(closed)), four_powers(point));
+  const __m256i negative = four_groups(minus);
+  _mm256_storeu_pd(values, _mm256_mask_xor_pd(magnitude, _mm256_test_epi64_mask(negative, negative),
+                                              magnitude, _mm256_set1_pd(-0.0)));
+  return true;
+}
+#endif
+
+// The cell text[begin .. end) to `value`; 1 where it is NaN.
+HWY_INLINE size_t parse_one(const char* text, size_t begin, size_t end, double* value) {
+  const bool cut = text[end - 1] == '\r' && text[end] == '\n' && end > begin;
+  *value = decimal(text + begin, text + end - (cut ? 1 : 0));
+  return *value != *value ? 1 : 0;
+}
+
 size_t parse(const char* text, size_t begin, const uint32_t* ends, size_t cells, double* values) {
-  size_t others = 0;
-  for (size_t i = 0; i < cells; ++i) {
-    const size_t end = ends[i];
-    const bool cut = text[end - 1] == '\r' && text[end] == '\n' && end > begin;
-    values[i] = decimal(text + begin, text + end - (cut ? 1 : 0));
-    others += values[i] != values[i] ? 1 : 0;
-    begin = end + 1;
+  if (cells == 0) return 0;
+  size_t others = parse_one(text, begin, ends[0], values), i = 1;
+#if HWY_TARGET == HWY_AVX3
+  while (i + 4 <= cells) {
+    if (four_decimals(text, ends + i, values + i)) {
+      i += 4;
+      continue;
+    }
+    for (const size_t stop = i + 4; i < stop; ++i)
+      others += parse_one(text, size_t{ends[i - 1]} + 1, ends[i], values + i);
   }
+#endif
+  for (; i < cells; ++i) others += parse_one(text, size_t{ends[i - 1]} + 1, ends[i], values + i);
   return others;
 }
 
@@ -230,13 +352,17 @@ bool scale(const double* values, size_t rows, size_t columns, const double* shif
   return odd == 0;
 }
 
-size_t count(const char* text, size_t size, char byte) {
-  size_t found = 0;
+ByteCounts count(const char* text, size_t size, char first, char second) {
+  ByteCounts found;
   size_t at = 0;
   for (; at + kWindow <= size; at += kWindow) {
-    found += static_cast<size_t>(std::popcount(marks(text + at, byte)));
+    found.first += static_cast<size_t>(std::popcount(marks(text + at, first)));
+    found.second += static_cast<size_t>(std::popcount(marks(text + at, second)));
   }
-  for (; at < size; ++at) found += text[at] == byte ? 1 : 0;
+  for (; at < size; ++at) {
+    found.first += text[at] == first ? 1 : 0;
+    found.second += text[at] == second ? 1 : 0;
+  }
   return found;
 }
 
@@ -271,8 +397,8 @@ bool scale_columns(const double* values, size_t rows, size_t columns, const doub
   return HWY_DYNAMIC_DISPATCH(scale)(values, rows, columns, shift, scale, to, stride);
 }
 
-size_t count_byte(const char* text, size_t size, char byte) noexcept {
-  return HWY_DYNAMIC_DISPATCH(count)(text, size, byte);
+ByteCounts count_bytes(const char* text, size_t size, char first, char second) noexcept {
+  return HWY_DYNAMIC_DISPATCH(count)(text, size, first, second);
 }
 
 }  // namespace snug::kernels

@@ -44,7 +44,11 @@ void add_columns(const double* values, size_t rows, size_t columns, const Column
 bool scale_columns(const double* values, size_t rows, size_t columns, const double* shift,
                    const double* scale, float* to, size_t stride) noexcept;
 
-// How often a byte comes.
-size_t count_byte(const char* text, size_t size, char byte) noexcept;
+struct ByteCounts {
+  size_t first = 0, second = 0;
+};
+
+// How often each of two bytes comes.
+ByteCounts count_bytes(const char* text, size_t size, char first, char second) noexcept;
 
 }  // namespace snug::kernels

@@ -1,5 +1,6 @@
 #include "snug/kernels/decimal.h"
 
+#include <fast_float/fast_float.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -43,8 +44,9 @@ TEST(Decimal, FindsCellsAndLines) {
     const Found found = find(text);
     ASSERT_EQ(found.ends, expected.ends) << text;
     ASSERT_EQ(found.cells_to, expected.cells_to) << text;
-    ASSERT_EQ(count_byte(text.data(), text.size(), ','),
-              static_cast<size_t>(std::ranges::count(text, ',')));
+    const ByteCounts counts = count_bytes(text.data(), text.size(), ',', '3');
+    ASSERT_EQ(counts.first, static_cast<size_t>(std::ranges::count(text, ',')));
+    ASSERT_EQ(counts.second, static_cast<size_t>(std::ranges::count(text, '3')));
   }
 }
 
@@ -76,6 +78,52 @@ TEST(Decimal, PlainNumbersAreExact) {
     ASSERT_EQ(std::bit_cast<uint64_t>(value),
               std::bit_cast<uint64_t>(std::strtod(text.c_str(), nullptr)))
         << text;
+  }
+}
+
+// Cells side by side are parsed together where vectors are wide: mostly plain numbers, with others
+// between them.
+TEST(Decimal, ManyCellsAreWhatEachIs) {
+  std::mt19937_64 random(4);
+  const char* others[] = {
+      "", "-", ".", "-.", "1.2.3", "1-2", "+1", "1e5", " 1", "x", "12345678901234567"};
+  for (int trial = 0; trial < 4000; ++trial) {
+    std::string text(kTextPadding, "7.-,"[random() % 4]);
+    std::vector<std::string> cells;
+    std::vector<uint32_t> ends;
+    const uint64_t most = 1 + random() % 14, odd = 2 + random() % 100;
+    for (uint64_t i = 0, n = random() % 600; i < n; ++i) {
+      std::string cell = random() % 3 == 0 ? "-" : "";
+      const uint64_t digits = 1 + random() % most, point = random() % 16;
+      for (uint64_t digit = 0; digit < digits; ++digit) {
+        if (digit == point) cell += '.';
+        cell += static_cast<char>('0' + random() % 10);
+      }
+      if (random() % odd == 0) cell = others[random() % std::size(others)];
+      text += cell;
+      ends.push_back(static_cast<uint32_t>(text.size()));
+      text += random() % 20 == 0 ? '\n' : ',';
+      cells.push_back(std::move(cell));
+    }
+    text += std::string(kTextPadding, '7');
+    std::vector<double> values(cells.size());
+    size_t nans = 0;
+    const size_t found =
+        parse_decimals(text.data(), kTextPadding, ends.data(), cells.size(), values.data());
+    for (size_t i = 0; i < cells.size(); ++i) {
+      double expected = 0;
+      const char* end = cells[i].data() + cells[i].size();
+      const auto [stop, error] = fast_float::from_chars(cells[i].data(), end, expected);
+      const bool plain = error == std::errc() && stop == end && cells[i].size() < 17 &&
+                         cells[i].find('e') == std::string::npos;
+      nans += plain ? 0 : 1;
+      if (!plain) {
+        ASSERT_TRUE(std::isnan(values[i])) << cells[i];
+        continue;
+      }
+      ASSERT_EQ(std::bit_cast<uint64_t>(values[i]), std::bit_cast<uint64_t>(expected)) << cells[i];
+    }
+    ASSERT_EQ(found, nans);
   }
 }
 

@@ -96,6 +96,20 @@ class Fit(Case):
         self.edit("label: income", "label: 3")
         self.assertGreater(self.fits()["metrics"]["accuracy"], 0.5)
 
+    def test_what_is_doubtful_is_said(self):
+        """An index of pandas, an id, a category written in two ways: in every run."""
+        rows = [[str(i), str(70000 - 3 * i), *row] for i, row in enumerate(adult_rows(1000, 1))]
+        rows[7][3] = "private"
+        self.write_table("adult.csv", rows, header=", id, age, workclass, hours, income")
+        self.edit(", validation: test.csv", "", "memory: 256MiB", "memory: 128MiB")
+        for _ in range(2):
+            text = self.says("fit", "run.yaml", "--epochs", "1")
+            self.assertIn("7 numbers for the model", text)
+            self.assertIn("adult.csv: column 0 has no name and numbers the rows, as pandas's to_csv writes it", text)
+            self.assertIn("adult.csv: column id has a whole number of its own in every row", text)
+            self.assertIn("and \"private\" (once) look like one category written in two ways", text)
+        self.passes("predict", "run.yaml", "data=adult.csv", "--output", "out.csv")
+
     def test_splits_by_name(self):
         rows = [[str(i), "abc"[i * 3 // 300]] for i in range(300)]
         self.write_table("adult.csv", rows, header="a, income")

@@ -1,0 +1,22 @@
+// What a person should look at before a column is learned from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "snug/data/column_scan.h"
+
+namespace snug {
+
+// Categories that a person would take for the same: "<=50K" and "<=50K.".
+std::vector<std::string> words_written_twice(const ColumnScan& column);
+
+// A column that numbers the rows, as an id does, and says nothing about other rows. Of few rows it
+// may be chance.
+std::optional<std::string> doubt_of_id(const ColumnScan& column);
+
+// The unnamed column with the numbers of the rows that pandas's to_csv writes first.
+bool is_index_of_pandas(const ColumnScan& column);
+
+}  // namespace snug
