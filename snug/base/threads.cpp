@@ -4,19 +4,25 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
+
+#include "snug/base/team.h"
 
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
 
 namespace snug {
+namespace {
 
-void run_parts(int parts, int threads, void (*body)(void*, int), void* context) {
-  if (parts == 1 || threads == 1 || omp_in_parallel()) {
-    for (int part = 0; part < parts; ++part) body(context, part);
-    return;
-  }
-#pragma omp parallel num_threads(std::min(parts, threads))
+std::atomic<int> openmp_regions{0};
+
+void run_in_order(int parts, void (*body)(void*, int), void* context) {
+  for (int part = 0; part < parts; ++part) body(context, part);
+}
+
+void run_in_region(int parts, int threads, void (*body)(void*, int), void* context) {
+#pragma omp parallel num_threads(threads)
   {
     const FlushDenormals flush;
     for (int part = omp_get_thread_num(); part < parts; part += omp_get_num_threads())
@@ -24,7 +30,21 @@ void run_parts(int parts, int threads, void (*body)(void*, int), void* context) 
   }
 }
 
-bool in_parallel_region() { return omp_in_parallel() != 0; }
+}  // namespace
+
+OpenmpRegions::OpenmpRegions() { ++openmp_regions; }
+OpenmpRegions::~OpenmpRegions() { --openmp_regions; }
+
+void run_parts(int parts, int threads, void (*body)(void*, int), void* context) {
+  const int wanted = std::min(parts, threads);
+  if (wanted <= 1 || in_parallel_region()) return run_in_order(parts, body, context);
+  if (openmp_regions.load(std::memory_order_relaxed) > 0)
+    return run_in_region(parts, wanted, body, context);
+  const FlushDenormals flush;
+  if (!Team::instance().run(parts, wanted, body, context)) run_in_order(parts, body, context);
+}
+
+bool in_parallel_region() { return Team::runs_here() || omp_in_parallel() != 0; }
 
 int hardware_threads() {
   if (in_parallel_region()) return 1;

@@ -6,8 +6,9 @@
 namespace snug {
 
 // Calls body(context, part) for part = 0 .. parts-1, each exactly once, on up to `threads` threads;
-// returns when all are done. With one thread, or inside another parallel region, it calls in order
-// on this thread. The body must not throw.
+// returns when all are done. With one thread, inside another parallel region, or while another
+// thread has its parts run, it calls in order on this thread. A part with the same number is on the
+// same thread in every call from one thread. The body must not throw.
 void run_parts(int parts, int threads, void (*body)(void* context, int part), void* context);
 
 template <typename Body>
@@ -35,8 +36,24 @@ void parallel_ranges(int64_t size, int parts, int64_t grain, const Body& body) {
   });
 }
 
-// Whether the caller is one of several threads of an OpenMP region.
+// Whether the caller is one of several threads of an OpenMP region, or of run_parts.
 bool in_parallel_region();
+
+// While one lives, a library's OpenMP regions come between ours. Ours are then OpenMP's too: its
+// threads wait awake for milliseconds after each region, and two sets of threads would take the
+// cores from each other.
+class OpenmpRegions {
+ public:
+  OpenmpRegions();
+  ~OpenmpRegions();
+  OpenmpRegions(const OpenmpRegions&) = delete;
+  OpenmpRegions& operator=(const OpenmpRegions&) = delete;
+};
+
+// Asks the kernel to let this thread, and those that it starts, run soon after they are woken on a
+// busy machine, for shorter at a time: then a team does not wait for the end of others' slices.
+// From Linux 6.12 on; its priority stays as it is.
+void ask_for_short_slices();
 
 // The cores that this process may use; 1 inside a parallel region, whose other threads are taken.
 int hardware_threads();

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <limits>
+#include <thread>
 #include <vector>
 
 namespace snug {
@@ -54,6 +57,15 @@ TEST(Threads, HardwareThreadsFollowTheAffinity) {
   ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
   EXPECT_EQ(hardware_threads(), 1);
   sched_setaffinity(0, sizeof(before), &before);
+}
+
+TEST(Threads, ShortSlicesChangeNoPriority) {
+  std::thread([] {
+    ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5), 0);
+    ask_for_short_slices();
+    EXPECT_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())), 5);
+    EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+  }).join();
 }
 
 #if defined(__SSE__)

@@ -8,6 +8,7 @@
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/base/memory.h"
+#include "snug/base/threads.h"
 #include "snug/cli/arguments.h"
 #include "snug/cli/json_text.h"
 
@@ -99,6 +100,7 @@ int run(std::span<const std::string> words) {
 
 int main(int argc, char** argv) {
   snug::use_small_pages();
+  snug::ask_for_short_slices();
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   return snug::cli::run(words);
 }

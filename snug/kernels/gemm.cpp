@@ -43,13 +43,17 @@ Gemm::Gemm(const GemmShape& shape, int threads, Operand b) : shape_(shape) {
 }
 
 // The grid whose largest rectangle is smallest; among equals the squarest, which packs least twice.
+// The gradient of weights (A transposed) is cut by rows alone where there are enough of them: so it
+// stands in the caches as the pass that updates the weights will cut it.
 // Where C has too few tiles for the threads, blocks of k run side by side instead: their sums are
 // kept apart and added in order, as one thread would, so the split does not show in the bits.
 void Gemm::choose_split(int threads, Operand b) {
   const GemmTile tile = gemm_tile();
   const int64_t rows = blocks_of(shape_.m, tile.rows), columns = blocks_of(shape_.n, tile.columns);
+  const bool by_rows = shape_.transpose_a && rows >= 4 * threads;
+  row_step_ = by_rows ? 1 : tile.rows;
   int64_t best = INT64_MAX;
-  for (int parts = 1; parts <= threads; ++parts) {
+  for (int parts = by_rows ? threads : 1; parts <= threads; ++parts) {
     if (threads % parts != 0) continue;
     const int64_t r = blocks_of(rows, parts), c = blocks_of(columns, threads / parts);
     const int64_t cost = r * c * 1000 + std::min<int64_t>(999, r + c);
@@ -89,8 +93,8 @@ void Gemm::pack_rows(const float* b, int64_t ldb, int64_t first, int64_t rows,
 void Gemm::run_rectangle(const Arguments& arguments, int part, void* scratch) const {
   const GemmTile tile = gemm_tile();
   const int row = part / column_parts_, column = part % column_parts_;
-  const GemmBlock block{.row_begin = cut(shape_.m, tile.rows, row_parts_, row),
-                        .row_end = cut(shape_.m, tile.rows, row_parts_, row + 1),
+  const GemmBlock block{.row_begin = cut(shape_.m, row_step_, row_parts_, row),
+                        .row_end = cut(shape_.m, row_step_, row_parts_, row + 1),
                         .column_begin = cut(shape_.n, tile.columns, column_parts_, column),
                         .column_end = cut(shape_.n, tile.columns, column_parts_, column + 1),
                         .block_begin = 0,

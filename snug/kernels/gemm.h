@@ -60,6 +60,7 @@ class Gemm {
   GemmShape shape_;
   Split split_ = Split::rectangles;
   int row_parts_ = 1, column_parts_ = 1;  // the grid of rectangles of C, one a thread
+  int64_t row_step_ = 1;                  // its rows begin at multiples of this
   int64_t wave_ = 0;                      // blocks of k that run side by side, if split by depth
   size_t part_bytes_ = 0;
   size_t scratch_bytes_ = 0;

@@ -1,11 +1,11 @@
 #include "snug/kernels/onednn_primitive.h"
 
-#include <omp.h>
-
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "snug/base/error.h"
+#include "snug/base/threads.h"
 
 namespace snug {
 namespace {
@@ -42,6 +42,7 @@ struct alignas(64) OnednnPrimitive::Lane {
 struct OnednnPrimitive::Compiled {
   Primitive primitive;
   std::vector<std::unique_ptr<Lane>> lanes;
+  std::optional<OpenmpRegions> regions;  // That a run opens, with several threads.
 };
 
 OnednnPrimitive::OnednnPrimitive(OnednnDescriptor descriptor, std::vector<Argument> arguments,
@@ -73,6 +74,7 @@ void OnednnPrimitive::compile(int lanes) {
   dnnl_primitive_t primitive = nullptr;
   check_onednn(dnnl_primitive_create(&primitive, descriptor_.get()), "primitive_create");
   compiled->primitive.reset(primitive);
+  if (threads_ > 1) compiled->regions.emplace();
   for (int i = 0; i < lanes; ++i) {
     auto lane = std::make_unique<Lane>();
     dnnl_stream_t stream = nullptr;
@@ -89,7 +91,7 @@ void OnednnPrimitive::compile(int lanes) {
 // No wait on the stream: on the CPU with OpenMP, execute returns when the work is done.
 bool OnednnPrimitive::run(int lane_number, std::initializer_list<const void*> pointers,
                           void* scratch) const noexcept {
-  if (threads_ > 1 && omp_in_parallel()) return false;
+  if (threads_ > 1 && in_parallel_region()) return false;
   Lane& lane = *compiled_->lanes[lane_number];
   const OnednnThreads guard(threads_);
   size_t index = 0;

@@ -8,13 +8,14 @@
 #include "snug/base/threads.h"
 #include "snug/kernels/reduce.h"
 #include "snug/ops/elementwise.h"
+#include "snug/ops/thread_shares.h"
 #include "snug/ops/update.h"
 
 namespace snug::ops {
 namespace {
 
 // Sums are formed block by block and added up in order, so that threads do not show in the bits.
-constexpr int64_t kNormBlock = 32 * 1024;
+constexpr int64_t kNormBlock = 8 * 1024;
 
 // One gradient among the node's inputs: a value, or sums, indices and count.
 struct Place {
@@ -31,6 +32,7 @@ class NormsKernel final : public Kernel {
       const Shape& shape = in[place.gradient].shape;
       sizes_.push_back({blocks_, shape.size(), place.rows ? shape[1] : 0});
       blocks_ += blocks_of(shape.size());
+      shares_.add(blocks_of(shape.size()), !place.rows && shape.size() >= ThreadShares::kLarge);
       elements += shape.size();
     }
     threads_ = elementwise_threads(elements, target);
@@ -40,8 +42,9 @@ class NormsKernel final : public Kernel {
 
   void run(const Run& run) const noexcept override {
     auto* blocks = static_cast<Block*>(run.scratch);
-    parallel_ranges(blocks_, threads_, 1, [&](int64_t begin, int64_t end) {
-      for (size_t i = 0; i < places_.size(); ++i) sum_blocks(run, i, begin, end, blocks);
+    parallel_parts(threads_, [&](int part) {
+      for (size_t i = 0; i < places_.size(); ++i)
+        sum_blocks(run, i, shares_.share(i, part, threads_), blocks + sizes_[i].first_block);
     });
     for (size_t i = 0; i < places_.size(); ++i) {
       double sum = 0;
@@ -75,13 +78,12 @@ class NormsKernel final : public Kernel {
     return *run.input<int32_t>(places_[i].gradient + 2) * sizes_[i].columns;
   }
 
-  void sum_blocks(const Run& run, size_t i, int64_t begin, int64_t end,
+  void sum_blocks(const Run& run, size_t i, const ThreadShares::Range& range,
                   Block* blocks) const noexcept {
-    const int64_t elements = size(run, i), first = sizes_[i].first_block;
+    const int64_t elements = size(run, i), end = std::min(range.end, blocks_of(elements));
     const float* x = run.input(places_[i].gradient);
-    const int64_t last = std::min(end, first + blocks_of(elements));
-    for (int64_t block = std::max(begin, first); block < last; ++block) {
-      const int64_t at = (block - first) * kNormBlock;
+    for (int64_t block = range.begin; block < end; ++block) {
+      const int64_t at = block * kNormBlock;
       const kernels::Magnitude magnitude =
           kernels::magnitude(x + at, std::min(kNormBlock, elements - at));
       blocks[block] = {magnitude.sum_squares, std::bit_cast<uint32_t>(magnitude.largest)};
@@ -90,6 +92,7 @@ class NormsKernel final : public Kernel {
 
   std::vector<Place> places_;
   std::vector<Size> sizes_;
+  ThreadShares shares_{1};  // Of blocks.
   int64_t blocks_ = 0;
   int threads_ = 1;
 };

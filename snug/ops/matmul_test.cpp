@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "snug/ops/ops.h"
+#include "snug/tensor/arena.h"
 #include "snug/testing/check_op.h"
 
 namespace snug {
@@ -114,6 +117,28 @@ TEST(Matmul, LargeEnoughForTheLibrary) {
             .result = {kRows, 160},
             .rows = 131,
             .tolerance = 1e-5});
+}
+
+// Two threads take another kernel than one.
+TEST(Matmul, ThreadsDoNotShowInTheGradientOfWeights) {
+  Graph graph;
+  const Value x = graph.input("x", floats({kRows, 200})),
+              dy = graph.input("dy", floats({kRows, 96}));
+  const Node& node = *ops::matmul(x, dy, {.transpose_a = true}).producer();
+  for (const int64_t rows : {64, 256, 300}) {
+    std::vector<float> a(rows * 200), b(rows * 96), one(200 * 96), two(200 * 96);
+    for (size_t i = 0; i < a.size(); ++i) a[i] = std::sin(static_cast<float>(i));
+    for (size_t i = 0; i < b.size(); ++i) b[i] = std::cos(static_cast<float>(i));
+    for (const auto& [threads, out] : {std::pair{1, &one}, {2, &two}}) {
+      const auto kernel = node.op().kernel({floats({rows, 200}), floats({rows, 96})}, {threads});
+      kernel->compile(1);
+      const Arena scratch(kernel->scratch_bytes() + 64);
+      const void* in[] = {a.data(), b.data()};
+      void* to[] = {out->data()};
+      kernel->run({.in = in, .out = to, .scratch = scratch.data()});
+    }
+    EXPECT_EQ(one, two) << rows << " rows";
+  }
 }
 
 TEST(Matmul, NamesBothShapesWhenTheyDoNotMultiply) {

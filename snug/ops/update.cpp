@@ -9,6 +9,7 @@
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
 #include "snug/ops/elementwise.h"
+#include "snug/ops/thread_shares.h"
 #include "snug/ops/update_layout.h"
 
 namespace snug::ops {
@@ -79,15 +80,15 @@ struct Range {
   int64_t begin, end;
 };
 
-Range part_of(int64_t size, int parts, int part, int64_t grain) {
-  const int64_t blocks = (size + grain - 1) / grain;
-  return {blocks * part / parts * grain, std::min(size, blocks * (part + 1) / parts * grain)};
+Range part_of(int64_t size, int parts, int part) {
+  return {size * part / parts, size * (part + 1) / parts};
 }
 
 class UpdateKernel final : public Kernel {
  public:
   UpdateKernel(const UpdateLayout& layout, const Types& in, const Target& target)
       : layout_(layout) {
+    int64_t dense_size = 0;
     for (size_t i = 0; i < layout.places.size(); ++i) {
       const UpdatePlace& place = layout.places[i];
       const Shape& shape = in[place.weight].shape;
@@ -99,11 +100,12 @@ class UpdateKernel final : public Kernel {
         threads_ = std::max(threads_, threads);
         zeros_ = std::max(zeros_, shape[1]);
       } else {
-        dense_.push_back({segment, dense_size_, shape.size()});
-        dense_size_ += shape.size();
+        dense_.push_back(segment);
+        shares_.add(shape.size(), shape.size() >= ThreadShares::kLarge);
+        dense_size += shape.size();
       }
     }
-    dense_threads_ = elementwise_threads(dense_size_, target);
+    dense_threads_ = elementwise_threads(dense_size, target);
     threads_ = std::max(threads_, dense_threads_);
   }
 
@@ -129,9 +131,6 @@ class UpdateKernel final : public Kernel {
   }
 
  private:
-  struct Dense {
-    int64_t place, first, size;  // `first`: among the elements of all dense segments.
-  };
   struct Table {
     int64_t place, rows, columns;
     int threads;
@@ -173,14 +172,12 @@ class UpdateKernel final : public Kernel {
   }
 
   void run_dense(const Run& run, const BoundRule& rule, int part, Reach& reach) const noexcept {
-    const Range range = part_of(dense_size_, dense_threads_, part, kGrain);
-    for (const Dense& dense : dense_) {
-      const int64_t begin = std::max(range.begin - dense.first, int64_t{0});
-      const int64_t end = std::min(range.end - dense.first, dense.size);
+    for (size_t i = 0; i < dense_.size(); ++i) {
+      const auto [begin, end] = shares_.share(i, part, dense_threads_);
       if (begin >= end) continue;
-      const UpdatePlace& place = layout_.places[dense.place];
+      const UpdatePlace& place = layout_.places[dense_[i]];
       const State at = state(run, place).at(begin);
-      reach.add(rule.run(step(run, dense.place), at.weight, run.input(place.gradient) + begin,
+      reach.add(rule.run(step(run, dense_[i]), at.weight, run.input(place.gradient) + begin,
                          at.slots, end - begin));
     }
   }
@@ -213,9 +210,9 @@ class UpdateKernel final : public Kernel {
                  Reach& reach) const noexcept {
     const UpdatePlace& place = layout_.places[table.place];
     const int64_t count = *run.input<int32_t>(place.gradient + 2);
-    run_listed(run, rule, table, part_of(count, table.threads, part, 1), reach);
+    run_listed(run, rule, table, part_of(count, table.threads, part), reach);
     if (place.touched < 0) return;
-    run_others(run, rule, table, part_of(table.rows, table.threads, part, 1), reach);
+    run_others(run, rule, table, part_of(table.rows, table.threads, part), reach);
   }
 
   // The rows that have a gradient.
@@ -248,9 +245,9 @@ class UpdateKernel final : public Kernel {
   }
 
   const UpdateLayout layout_;
-  std::vector<Dense> dense_;
+  std::vector<int64_t> dense_;   // Places.
+  ThreadShares shares_{kGrain};  // Of the dense ones.
   std::vector<Table> tables_;
-  int64_t dense_size_ = 0;
   int dense_threads_ = 1;
   int threads_ = 1;    // The most that any pass has.
   int64_t zeros_ = 0;  // The gradient of a row without one: the widest table's.
