@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -228,9 +229,19 @@ int check_texts(const Arguments& arguments) {
   return print_texts(arguments, report_on(options));
 }
 
+// Whether the rows of a folder are texts, and no pictures. Where there are folders of classes, what
+// stands beside them is no row: a licence, a list of the files.
 bool has_texts(const Path& folder) {
-  return std::ranges::any_of(std::filesystem::recursive_directory_iterator(folder),
-                             [](const auto& entry) { return entry.path().extension() == ".txt"; });
+  const bool has_classes = has_folders(folder);
+  int64_t texts = 0, pictures = 0;
+  for (std::filesystem::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
+    if (has_classes && entry.depth() == 0) continue;
+    std::string ending = entry->path().extension().string();
+    std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+    texts += ending == ".txt" ? 1 : 0;
+    pictures += std::ranges::count(data::kPictureEndings, ending);
+  }
+  return texts > pictures;
 }
 
 // The rows of a file as a run reads its training data: the same arrays, or features of records.

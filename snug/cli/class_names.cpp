@@ -17,8 +17,7 @@ std::vector<std::string> categories_of(const Columns& columns) {
 }  // namespace
 
 std::vector<std::string> class_names_of(std::string_view fitted) {
-  const nlohmann::json kept = nlohmann::json::parse(fitted, nullptr, /*allow_exceptions=*/false);
-  if (!kept.is_object()) return {};
+  const nlohmann::json kept = json_object(fitted);
   if (kept.contains("columns")) return categories_of(Columns::from_json(fitted));
   const auto names = kept.find("class_names");
   if (names == kept.end() || !names->is_array()) return {};

@@ -93,10 +93,10 @@ SourcePtr open_arrays(const RunFile& run, const YamlValue& files, const Path& ca
 }
 
 SourcePtr open_files(const RunFile& run, const YamlValue& files, const Path& cache,
-                     bool inputs_only, std::vector<std::string>& classes) {
+                     bool inputs_only, std::string& fitted) {
   try {
     return placed(files.where, [&] {
-      if (is_folder(files)) return open_folder(run, files, inputs_only, classes);
+      if (is_folder(files)) return open_folder(run, files, inputs_only, fitted);
       return is_record_file(files) ? open_record_file(run, files, cache, inputs_only)
                                    : open_arrays(run, files, cache, inputs_only);
     });
@@ -139,13 +139,15 @@ RunData open_data(const RunFile& run, const DataRequest& request) {
     train->fail("the training files are given twice: under train and beside it; keep one");
   }
   if (!is_plain && train == nullptr) data->fail("data has no train; give train: {}", kForms);
-  std::vector<std::string> classes = class_names_of(request.fitted);
-  RunData opened{.train = open_files(run, is_plain ? *data : *train, cache, inputs_only, classes)};
+  const YamlValue& files = is_plain ? *data : *train;
+  std::string fitted =
+      is_folder(files) ? request.fitted : fitted_to_classes(class_names_of(request.fitted));
+  RunData opened{.train = open_files(run, files, cache, inputs_only, fitted)};
   opened.train = as_timeseries(*data, std::move(opened.train));
   opened.bad_rows = read_bad_rows(run, *data, cache);
+  opened.fitted = fitted;
   if (validation != nullptr)
-    opened.validation = open_files(run, *validation, cache, inputs_only, classes);
-  opened.fitted = fitted_to_classes(classes);
+    opened.validation = open_files(run, *validation, cache, inputs_only, fitted);
   opened.validation = as_timeseries(*data, std::move(opened.validation));
   return opened;
 }

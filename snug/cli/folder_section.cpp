@@ -5,6 +5,8 @@
 
 #include "snug/base/log.h"
 #include "snug/base/nearest_word.h"
+#include "snug/cli/class_names.h"
+#include "snug/cli/json_text.h"
 #include "snug/cli/run_file.h"
 #include "snug/data/image_folder.h"
 
@@ -61,12 +63,40 @@ void read_folder(const YamlValue& files, Options& options) {
   read_word(files, "label_mode", options.label_mode, kLabelModes);
 }
 
+// How the model's own pictures were read.
+void read_kept(const std::string& fitted, data::ImageFolderOptions& options) {
+  // A class has the number that it had in training, whether or not all folders are there.
+  options.known_classes = class_names_of(fitted);
+  const nlohmann::json all = json_object(fitted);
+  if (!all.contains("pictures")) return;
+  try {
+    const nlohmann::json& kept = all.at("pictures");
+    options.height = kept.at("height");
+    options.width = kept.at("width");
+    options.channels = kept.at("channels");
+    options.bilinear = kept.at("bilinear");
+    options.crop_to_aspect_ratio = kept.at("crop_to_aspect_ratio");
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError("the model's file: how its pictures were read is damaged: {}; train it again",
+                    error.what());
+  }
+}
+
+std::string kept_settings(const data::ImageFolderOptions& options,
+                          const std::vector<std::string>& classes) {
+  const nlohmann::json pictures = {{"height", options.height},
+                                   {"width", options.width},
+                                   {"channels", options.channels},
+                                   {"bilinear", options.bilinear},
+                                   {"crop_to_aspect_ratio", options.crop_to_aspect_ratio}};
+  return json_text(nlohmann::json({{"class_names", classes}, {"pictures", pictures}}));
+}
+
 SourcePtr open_images(const RunFile& run, const YamlValue& files, bool inputs_only,
-                      std::vector<std::string>& classes) {
+                      std::string& fitted) {
   expect_keys(files, kImageKeys, "setting of an image folder");
   data::ImageFolderOptions options{.folder = run.path(*files.find("image_folder"))};
-  // A class has the number that it had in training, whether or not all folders are there.
-  options.known_classes = classes;
+  read_kept(fitted, options);
   read_folder(files, options);
   // What is left out is found when the rows are checked.
   const YamlValue* policy = run.section("data")->find("on_bad_row");
@@ -95,7 +125,8 @@ SourcePtr open_images(const RunFile& run, const YamlValue& files, bool inputs_on
   if (folder.class_names.size() == 1)
     log_message(LogLevel::warning, "{}: there is one class only: there is nothing to learn from it",
                 options.folder.string());
-  if (classes.empty()) classes = folder.class_names;
+  fitted = kept_settings(
+      options, options.known_classes.empty() ? folder.class_names : options.known_classes);
   return folder.source;
 }
 
@@ -106,8 +137,8 @@ bool is_folder(const YamlValue& files) {
 }
 
 SourcePtr open_folder(const RunFile& run, const YamlValue& files, bool inputs_only,
-                      std::vector<std::string>& classes) {
-  return open_images(run, files, inputs_only, classes);
+                      std::string& fitted) {
+  return open_images(run, files, inputs_only, fitted);
 }
 
 }  // namespace snug::cli

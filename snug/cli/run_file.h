@@ -72,10 +72,10 @@ SourcePtr open_record_file(const RunFile& run, const YamlValue& files, const Pat
                            bool inputs_only);
 // The same for folders whose sub-folders are classes.
 bool is_folder(const YamlValue& files);
-// `classes` are those of other folders that this one must have too, or empty; then they are filled
-// in.
+// `fitted` is what a model or the training data has of other folders (RunData::fitted): its classes
+// are this one's, and so is how pictures are read, where nothing else is said. It is filled in.
 SourcePtr open_folder(const RunFile& run, const YamlValue& files, bool inputs_only,
-                      std::vector<std::string>& classes);
+                      std::string& fitted);
 // The source, its inputs as sequences of rows where the section has `timeseries`.
 SourcePtr as_timeseries(const YamlValue& data, SourcePtr source);
 // What the file of a run's bad rows is called in the cache, by this process.

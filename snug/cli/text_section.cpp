@@ -95,11 +95,6 @@ std::string kept_of(const data::TextOptions& options, const data::TextData& text
                                    {"strip_punctuation", options.words.strip_punctuation}}));
 }
 
-nlohmann::json parsed(const std::string& fitted) {
-  return fitted.empty() ? nlohmann::json::object()
-                        : nlohmann::json::parse(fitted, nullptr, /*allow_exceptions=*/false);
-}
-
 }  // namespace
 
 bool is_text(const YamlValue& files) {
@@ -107,8 +102,7 @@ bool is_text(const YamlValue& files) {
 }
 
 bool has_learned_words(const std::string& fitted) {
-  const nlohmann::json kept = parsed(fitted);
-  return kept.is_object() && kept.contains("vocabulary");
+  return json_object(fitted).contains("vocabulary");
 }
 
 RunData open_text(const RunFile& run, const YamlValue& data, const DataRequest& request) {
@@ -118,7 +112,7 @@ RunData open_text(const RunFile& run, const YamlValue& data, const DataRequest& 
   const YamlValue &train = *data.find("train"), *validation = data.find("validation");
   std::string kept = request.fitted;
   const auto open = [&](const YamlValue& files) {
-    const nlohmann::json learned = parsed(kept);
+    const nlohmann::json learned = json_object(kept);
     const std::vector<std::string> words = learned.value("vocabulary", std::vector<std::string>());
     data::TextOptions options = read_options(run, files, request.inputs_only, learned);
     options.cache = request.cache;

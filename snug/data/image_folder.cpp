@@ -194,7 +194,7 @@ ImageFolder image_folder(const ImageFolderOptions& options) {
   check_options(options);
   FileSystem& files = options.files != nullptr ? *options.files : real_files();
   FolderIndex index(files, {.folder = options.folder,
-                            .endings = {".jpg", ".jpeg", ".png", ".bmp", ".gif"},
+                            .endings = {kPictureEndings.begin(), kPictureEndings.end()},
                             .labelled = options.label_mode != LabelMode::none,
                             .class_names = options.class_names,
                             .known_classes = options.known_classes,

@@ -1,7 +1,9 @@
 // Pictures in a folder whose sub-folders are classes: as Keras's image_dataset_from_directory.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "snug/data/folder_index.h"
@@ -9,6 +11,10 @@
 #include "snug/data/source.h"
 
 namespace snug::data {
+
+// Names of pictures end so; other files of a folder are passed over.
+constexpr std::array<std::string_view, 5> kPictureEndings = {".jpg", ".jpeg", ".png", ".bmp",
+                                                             ".gif"};
 
 enum class LabelMode {
   index,        // "int": the class's number.

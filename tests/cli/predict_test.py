@@ -157,6 +157,19 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, metrics: [
             found = [(row["file"], row["class"]) for row in csv.DictReader(file)]
         self.assertEqual(found, [("new/a.png", "red"), ("new/b, c.png", "blue"), ("new/d.png", "red")])
 
+    def test_a_model_knows_how_to_read_other_pictures(self):
+        """Their size and colours, though nothing says them: of the model's file alone, and of validation data."""
+        self.edit("image_size: [8, 8]}", "image_size: [6, 7], color_mode: grayscale}, validation: {image_folder: new}")
+        self.write("new/blue/1.png", png(9, 9, (10, 20, 210)))
+        self.write("new/red/1.png", png(9, 9, (210, 25, 12)))
+        self.passes("fit", "run.yaml")
+        words = ("predict", "runs/run/1/best.keras", "data.train.image_folder=new/red", "--output", "out.csv")
+        self.passes(*words)
+        lines = self.read("out.csv").splitlines()
+        self.assertEqual(lines[0], "blue,red,class")
+        self.assertEqual(len(lines), 2)
+        self.fails(2, *words, "data.train.image_size=[9, 9]")
+
     def test_a_class_keeps_its_number(self):
         self.passes("fit", "run.yaml")
         self.write("test/red/1.png", png(9, 9, (210, 25, 12)))

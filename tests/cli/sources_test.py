@@ -64,6 +64,17 @@ class Images(Case):
         self.assertIn("text.jpg", rejected)
         self.assertIn("broken.png", rejected)
 
+    def test_what_stands_beside_the_classes_is_no_row(self):
+        self.write("pics/LICENSE.txt", "free\n")
+        self.write("pics/red/notes.txt", "red\n")
+        text = self.passes("check", "pics")
+        self.assertIn("40 rows", text)
+        self.assertIn("blue", text)
+        self.write("words/logo.png", png(8, 8, (1, 2, 3)))
+        for name in ("good", "bad"):
+            self.write(f"words/{name}/1.txt", f"a {name} film\n")
+        self.assertIn("2 texts", self.passes("check", "words"))
+
     def test_training_rows_are_augmented(self):
         data = "data: {train: {image_folder: pics, image_size: [8, 8]}, %s}\n"
         losses = []
