@@ -61,7 +61,7 @@ Budget without_limit(Budget budget) {
 }
 
 int64_t chance_bytes(const Budget& budget, int64_t bytes) {
-  return budget.whole_process ? std::max(144_KiB, bytes / 112) : 64_KiB;
+  return std::max(budget.whole_process ? 144_KiB : 64_KiB, bytes / 112);
 }
 
 int64_t estimated_reserve(const Graph& step) {

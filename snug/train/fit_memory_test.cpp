@@ -170,32 +170,6 @@ TEST(Refusal, SaysWhatWouldFit) {
   }
 }
 
-// At budgets from too little for anything to nearly enough.
-TEST(Refusal, WhatItOffersFits) {
-  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer's own memory counts";
-  const Rows rows(256, 8);
-  const auto fit = [&](const Optimizer& optimizer, int64_t batch_size, int64_t memory) {
-    Sequential model({Input({8}), Dense(40000, "relu"), BatchNormalization(), Dense(1)});
-    model.compile({.optimizer = optimizer, .loss = "mse"});
-    model.fit(
-        rows.regression(),
-        {.batch_size = batch_size, .verbose = 0, .memory = memory, .spill = {.allowed = false}});
-  };
-  int batches = 0, optimizers = 0;
-  for (int64_t memory = 8_MiB; memory < 160_MiB; memory += memory / 4) {
-    try {
-      fit(Adam(), 256, memory);
-    } catch (const FitRefused& error) {
-      const Refusal& refusal = error.refusal();
-      if (refusal.smaller_batch) fit(Adam(), *refusal.smaller_batch, memory), ++batches;
-      if (refusal.fits_with_sgd) fit(SGD(), 256, memory), ++optimizers;
-      fit(Adam(), 256, refusal.least_bytes);
-    }
-  }
-  EXPECT_GT(batches, 1);
-  EXPECT_GT(optimizers, 0);
-}
-
 class Counting final : public Callback {
  public:
   std::string calls;
