@@ -36,8 +36,8 @@ struct Identity {
 
 class Deep {
  public:
-  Deep(const UnitGraph& graph, int64_t limit, int64_t& states)
-      : graph_(graph), limit_(limit), left_(states), rows_(graph.program_size + 1) {
+  Deep(const UnitGraph& graph, int64_t limit, int64_t& work)
+      : graph_(graph), limit_(limit), work_(work), rows_(graph.program_size + 1) {
     for (size_t v = 0; v < graph.bytes.size(); ++v) {
       given_[v] = graph.given[v];
       pinned_[v] = graph.pinned[v];
@@ -57,9 +57,9 @@ class Deep {
     if (bytes(given_) > limit_) return {.complete = true};
     reach({.there = given_});
     while (end_ < 0) {
+      if (work_ <= 0) return {};
       Row* const row = next_row();
       if (row == nullptr) return {.complete = complete_};
-      if (left_ <= 0) return {};
       const int state = row->waiting.top().second;
       row->waiting.pop();
       ++row->followed;
@@ -112,7 +112,6 @@ class Deep {
     if ((state.ran & ends_) == ends_ && (state.there & pinned_) == pinned_) end_ = number;
     rows_[state.ran.count()].waiting.push({-missing, number});
     states_.push_back(std::move(state));
-    --left_;
   }
 
   // What must run again before the next unit of the program can; kNever: something cannot be made
@@ -164,7 +163,7 @@ class Deep {
     State state = states_[number];
     state.from = number;
     const Values useful = this->useful(state.ran);
-    for (int u = 0; u < graph_.program_size && end_ < 0; ++u) {
+    for (int u = 0; u < graph_.program_size && end_ < 0 && work_ > 0; ++u) {
       if (may_run(u, state, useful)) make_room(state, u);
     }
   }
@@ -201,7 +200,11 @@ class Deep {
       complete_ = false;
       return;
     }
-    for (size_t i = from; i < droppable.size() && choices_ <= kMostChoices; ++i)
+    int64_t most = 0;
+    for (size_t i = from; i < droppable.size(); ++i) most += graph_.bytes[droppable[i]];
+    work_ -= static_cast<int64_t>(droppable.size() - from);
+    if (most < excess) return;
+    for (size_t i = from; i < droppable.size() && choices_ <= kMostChoices && work_ > 0; ++i)
       drop(droppable, i + 1, Values(there).reset(droppable[i]), excess - graph_.bytes[droppable[i]],
            run);
   }
@@ -213,6 +216,7 @@ class Deep {
       const Values useful = this->useful(next.ran);
       next.there &= useful;
       u = free_unit(next, useful);
+      work_ -= graph_.program_size;
       if (u >= 0) note(next, u);
     }
     reach(std::move(next));
@@ -249,7 +253,7 @@ class Deep {
 
   const UnitGraph& graph_;
   int64_t limit_;
-  int64_t& left_;         // States.
+  int64_t& work_;
   bool complete_ = true;  // All choices were tried.
   std::vector<Values> reads_, writes_;
   Values given_, pinned_;
@@ -263,12 +267,12 @@ class Deep {
 
 }  // namespace
 
-DeepResult search_deeply(const UnitGraph& graph, int64_t limit, int64_t& states) {
+DeepResult search_deeply(const UnitGraph& graph, int64_t limit, int64_t& work) {
   const bool pure = std::ranges::all_of(graph.units, &Unit::pure);
   const bool fits = graph.units.size() <= kMostUnits && graph.bytes.size() <= kMostValues;
   const auto program_size = static_cast<size_t>(graph.program_size);
   if (!fits || !pure || graph.units.size() != program_size) return {};
-  return Deep(graph, limit, states).run();
+  return Deep(graph, limit, work).run();
 }
 
 }  // namespace snug

@@ -15,12 +15,13 @@ struct DeepResult {
   std::optional<std::vector<int>> sequence;  // Whatever it costs.
 };
 
-// What a look may cost.
-inline constexpr int64_t kDeepStates = 200'000;
+// What a look may cost: about a second.
+inline constexpr int64_t kDeepWork = 100'000'000;
 
 // Any order of the units, any unit again at any time. Those states are followed first in which the
 // most units have run, and the least is missing for the next. For up to 128 units and 256 values,
-// all units pure and of the program; else nothing is known. States are taken from `states`.
-DeepResult search_deeply(const UnitGraph& graph, int64_t limit, int64_t& states);
+// all units pure and of the program; else nothing is known. The units that are looked at are
+// taken from `work`.
+DeepResult search_deeply(const UnitGraph& graph, int64_t limit, int64_t& work);
 
 }  // namespace snug

@@ -9,8 +9,8 @@
 namespace snug {
 namespace {
 
-DeepResult look(const UnitGraph& graph, int64_t limit, int64_t states = kDeepStates) {
-  return search_deeply(graph, limit, states);
+DeepResult look(const UnitGraph& graph, int64_t limit, int64_t work = kDeepWork) {
+  return search_deeply(graph, limit, work);
 }
 
 // Without and with results that may stand where an input stood.

@@ -77,8 +77,8 @@ const ExhaustiveResult& Squeezer::truth(int64_t limit) {
 }
 
 const DeepResult& Squeezer::last_look(int64_t capacity) {
-  int64_t states = kDeepStates;
-  if (looked_limit_ != capacity) looked_ = search_deeply(graph(), capacity, states);
+  int64_t work = kDeepWork;
+  if (looked_limit_ != capacity) looked_ = search_deeply(graph(), capacity, work);
   looked_limit_ = capacity;
   return looked_;
 }
@@ -169,14 +169,14 @@ std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
 
 // What can be held may not be placed: then the next sequence has to do with a little less.
 std::optional<Plan> Squeezer::looked_for(int64_t capacity) {
-  int64_t states = kDeepStates, work = search_work(graph(), Effort::quick), limit = capacity;
+  int64_t look_work = kDeepWork, work = search_work(graph(), Effort::quick), limit = capacity;
   DeepResult look = last_look(capacity);
   while (look.sequence) {
     const auto sequence = without_waste(graph(), *look.sequence, limit, work);
     Plan plan = lay_out(*problem_, graph().schedule(sequence), capacity, Aim::capacity);
     if (plan.arena_bytes <= capacity) return plan;
     limit = std::min(limit, plan.max_live_bytes) - std::max<int64_t>(1, capacity / 500);
-    look = search_deeply(graph(), limit, states);
+    look = search_deeply(graph(), limit, look_work);
   }
   return {};
 }
