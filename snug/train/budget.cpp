@@ -61,7 +61,7 @@ Budget without_limit(Budget budget) {
 }
 
 int64_t chance_bytes(const Budget& budget, int64_t bytes) {
-  return std::max(budget.whole_process ? 144_KiB : 64_KiB, bytes / 112);
+  return std::max(budget.whole_process ? 144_KiB : 64_KiB, bytes / 100);
 }
 
 int64_t estimated_reserve(const Graph& step) {

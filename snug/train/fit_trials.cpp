@@ -73,8 +73,8 @@ std::optional<FitPlan> FitTrials::at(int64_t bytes, const FitChange& change) {
 }
 
 std::optional<FitPlan> FitTrials::within(int64_t bytes, const FitChange& change) {
-  // What is less by the share of chance that is added to it: of 112 parts, not of 113.
-  std::optional<FitPlan> plan = at(bytes - chance_bytes(budget_, bytes - bytes / 113), change);
+  // What is less by the share of chance that is added to it: of 100 parts, not of 101.
+  std::optional<FitPlan> plan = at(bytes - chance_bytes(budget_, bytes - bytes / 101), change);
   if (plan) plan->budget_bytes = bytes;
   return plan;
 }
