@@ -170,6 +170,43 @@ TEST(Refusal, SaysWhatWouldFit) {
   }
 }
 
+// Of the one model the rows of a batch are the largest part, of the other the optimizer's state.
+TEST(Refusal, WhatItOffersFits) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer's own memory counts";
+  const Rows rows(128, 8);
+  for (const bool is_wide : {false, true}) {
+    const auto fit = [&](const Optimizer& optimizer, int64_t batch_size, int64_t memory) {
+      std::vector<Layer> layers = {Input({8}), Dense(is_wide ? 80000 : 4000, "relu")};
+      if (!is_wide) layers.push_back(BatchNormalization());
+      layers.push_back(Dense(1));
+      Sequential model(layers);
+      model.compile({.optimizer = optimizer, .loss = "mse"});
+      model.fit(
+          rows.regression(),
+          {.batch_size = batch_size, .verbose = 0, .memory = memory, .spill = {.allowed = false}});
+    };
+    const auto refused = [&](int64_t memory) -> Refusal {
+      try {
+        fit(Adam(), 128, memory);
+      } catch (const FitRefused& error) {
+        return error.refusal();
+      }
+      ADD_FAILURE() << memory << " bytes are enough";
+      return {};
+    };
+    const int64_t least = refused(1).least_bytes, less = least / 5 * 4;
+    EXPECT_NO_THROW(fit(Adam(), 128, least));
+    const Refusal refusal = refused(less);
+    EXPECT_TRUE(is_wide ? refusal.fits_with_sgd : refusal.smaller_batch.has_value());
+    if (refusal.smaller_batch) {
+      EXPECT_NO_THROW(fit(Adam(), *refusal.smaller_batch, less));
+    }
+    if (refusal.fits_with_sgd) {
+      EXPECT_NO_THROW(fit(SGD(), 128, less));
+    }
+  }
+}
+
 class Counting final : public Callback {
  public:
   std::string calls;
