@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "snug/base/team.h"
+
 namespace snug {
 namespace {
 
@@ -19,6 +21,7 @@ void step_back() {
   constexpr int kNiceness = 10;
   [[maybe_unused]] const int refused =
       ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+  keep_off_the_team();
 }
 
 }  // namespace

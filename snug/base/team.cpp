@@ -24,12 +24,14 @@ void relax() {
 #endif
 }
 
-// Signals are for the threads of the host.
+// Signals are for the threads of the host, but for faults, which are for whoever makes them.
 class NoSignals {
  public:
   NoSignals() {
     sigset_t all;
     sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT})
+      sigdelset(&all, fault);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -81,14 +83,17 @@ void Team::Job::run(int thread, int threads) const {
 bool Team::run(int parts, int threads, Body body, void* context) {
   const std::unique_lock lock(taken_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  while (threads_ < std::min<int>(threads, kThreadsMask) && add_thread()) {
-  }
+  while (!is_refused_ && threads_ < std::min<int>(threads, kThreadsMask))
+    is_refused_ = !add_thread();
   const int count = std::min(threads, threads_);
   job_ = {parts, body, context};
   left_.store(count - 1, std::memory_order_relaxed);
-  const uint32_t number = (round_.load(std::memory_order_relaxed) | kThreadsMask) + 1;
-  round_.store(number | static_cast<uint32_t>(count), std::memory_order_release);
-  round_.notify_all();
+  round_ = ((round_ | kThreadsMask) + 1) | static_cast<uint32_t>(count);
+  for (int thread = 1; thread < count; ++thread) {
+    // Not release: notify_one looks whether the thread sleeps, which must not happen before.
+    seats_[thread].round.store(round_, std::memory_order_seq_cst);
+    seats_[thread].round.notify_one();
+  }
   in_team = true;
   job_.run(0, count);
   in_team = false;
@@ -99,10 +104,9 @@ bool Team::run(int parts, int threads, Body body, void* context) {
 
 // Without exceptions: kernels are in the middle of a step.
 bool Team::add_thread() {
-  born_[threads_] = round_.load(std::memory_order_relaxed);
   const NoSignals while_starting;  // A thread has the signals of the one that starts it.
   pthread_t thread;
-  if (pthread_create(&thread, nullptr, &Team::start, &born_[threads_]) != 0) return false;
+  if (pthread_create(&thread, nullptr, &Team::start, &seats_[threads_]) != 0) return false;
   pthread_detach(thread);
   ++threads_;
   return true;
@@ -110,23 +114,20 @@ bool Team::add_thread() {
 
 void* Team::start(void* place) {
   Team& team = instance();
-  const auto* born = static_cast<const uint32_t*>(place);
-  team.work(static_cast<int>(born - team.born_.data()), *born);
+  team.work(static_cast<int>(static_cast<const Seat*>(place) - team.seats_.data()));
   return nullptr;
 }
 
-// Only who takes part in a round reads its job: the others may look when it is over.
-void Team::work(int thread, uint32_t round) {
+void Team::work(int thread) {
   in_team = true;
   ask_for_short_slices();
   omp_set_num_threads(1);
   const FlushDenormals flush;
   Patience patience;
+  uint32_t round = 0;  // No seat is given this one: two threads at least take part.
   while (true) {
-    round = patience.await_change(round_, round);
-    const int count = static_cast<int>(round & kThreadsMask);
-    if (thread >= count) continue;
-    job_.run(thread, count);
+    round = patience.await_change(seats_[thread].round, round);
+    job_.run(thread, static_cast<int>(round & kThreadsMask));
     if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
   }
 }

@@ -52,15 +52,25 @@ class Team {
 
   static void* start(void* place);
   bool add_thread();
-  void work(int thread, uint32_t round);
+  void work(int thread);
+
+  // A thread looks at its own only: who takes no part in a round sleeps on.
+  struct alignas(64) Seat {
+    std::atomic<uint32_t> round{0};
+  };
 
   std::mutex taken_;
   int threads_ = 1;
-  std::array<uint32_t, kThreadsMask + 1> born_{};  // The round at which each thread was started.
+  bool is_refused_ = false;  // The system gave no further thread.
+  uint32_t round_ = 0;
+  std::array<Seat, kThreadsMask + 1> seats_;
   Job job_;
-  Patience patience_;  // Of the caller.
-  alignas(64) std::atomic<uint32_t> round_{0};
+  Patience patience_;                     // Of the caller.
   alignas(64) std::atomic<int> left_{0};  // Threads that are still at work.
 };
+
+// From now on this thread's parts run on OpenMP threads of its own, with its priority, and leave
+// the team to others.
+void keep_off_the_team();
 
 }  // namespace snug

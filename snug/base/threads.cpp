@@ -16,6 +16,7 @@ namespace snug {
 namespace {
 
 std::atomic<int> openmp_regions{0};
+thread_local bool off_the_team = false;
 
 void run_in_order(int parts, void (*body)(void*, int), void* context) {
   for (int part = 0; part < parts; ++part) body(context, part);
@@ -35,10 +36,12 @@ void run_in_region(int parts, int threads, void (*body)(void*, int), void* conte
 OpenmpRegions::OpenmpRegions() { ++openmp_regions; }
 OpenmpRegions::~OpenmpRegions() { --openmp_regions; }
 
+void keep_off_the_team() { off_the_team = true; }
+
 void run_parts(int parts, int threads, void (*body)(void*, int), void* context) {
   const int wanted = std::min(parts, threads);
   if (wanted <= 1 || in_parallel_region()) return run_in_order(parts, body, context);
-  if (openmp_regions.load(std::memory_order_relaxed) > 0)
+  if (off_the_team || openmp_regions.load(std::memory_order_relaxed) > 0)
     return run_in_region(parts, wanted, body, context);
   const FlushDenormals flush;
   if (!Team::instance().run(parts, wanted, body, context)) run_in_order(parts, body, context);

@@ -168,7 +168,9 @@ Dataset Dataset::shuffle_blocks(const BlockShuffleOptions& options) const {
 Dataset Dataset::shuffle_window(const data::WindowShuffleOptions& options) const {
   if (batch_size_) throw Error("Dataset: shuffle_window after batch; put it before");
   if (order_) return shuffle(options.seed, options.reshuffle_each_iteration);
-  return Dataset(data::window_shuffled(rows(), options));
+  Dataset result(data::window_shuffled(rows(), options));
+  result.endless_ = endless_;
+  return result;
 }
 
 Dataset Dataset::enumerate(int64_t start) const {
@@ -197,7 +199,9 @@ Dataset Dataset::cache(int64_t most_bytes) const {
 
 Dataset Dataset::cache(const Path& file, std::string_view key) const {
   if (batch_size_) throw Error("Dataset: cache after batch; put cache before it");
-  return Dataset(data::cached_in_file(rows(), file, key));
+  Dataset result(data::cached_in_file(rows(), file, key));
+  result.endless_ = endless_;
+  return result;
 }
 
 Dataset Dataset::prefetch(int64_t batches) const {

@@ -6,10 +6,15 @@
 
 #include <cstddef>
 
+#include "snug/base/team.h"
+
 namespace snug {
 
 // The calling thread takes what the threads of the step leave.
-inline void lower_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10); }
+inline void lower_priority() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
+  keep_off_the_team();
+}
 
 // What a plan counts for such a thread: its stack, and what malloc keeps for it.
 inline constexpr size_t kThreadBytes = size_t{256} << 10;

@@ -16,11 +16,11 @@ namespace {
 void find_doubts(const ReportOptions& options, TableReport& report) {
   for (const ColumnScan& column : report.scan.columns) {
     std::ranges::move(words_written_twice(column), std::back_inserter(report.wrong));
+    if (std::ranges::count(options.labels, column.name) > 0) continue;
     if (is_index_of_pandas(column)) {
       report.notes.push_back(
           fmt::format("{} has no name and numbers the rows; it will be dropped", column.name));
-    } else if (std::optional<std::string> doubt = doubt_of_id(column);
-               doubt && std::ranges::count(options.labels, column.name) == 0) {
+    } else if (std::optional<std::string> doubt = doubt_of_id(column)) {
       report.notes.push_back(std::move(*doubt));
     }
   }

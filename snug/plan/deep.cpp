@@ -16,6 +16,7 @@ constexpr size_t kMostUnits = 128, kMostValues = 256;
 constexpr int kMostChoices = 200;  // Ways of making room for one unit.
 constexpr int kShare =
     300;  // States of one number of units, until those with one less have a turn.
+constexpr size_t kMostStates = 1'000'000;  // Some 200 MB.
 constexpr int kNever = 1 << 20;
 
 using Units = std::bitset<kMostUnits>;
@@ -47,8 +48,11 @@ class Deep {
       reads_.push_back(mask(unit.in));
       writes_.push_back(mask(unit.out));
       read |= reads_.back();
-      // Of several ways to share places only one at a time is tried.
+      // Of several ways to share places only one at a time is tried, and none of a smaller result
+      // in the place of a larger input, which placement knows.
       complete_ = complete_ && unit.overwrites.size() <= 1;
+      for (const Overwrite& o : unit.overwrites)
+        complete_ = complete_ && graph.bytes[unit.in[o.input]] <= graph.bytes[unit.out[o.output]];
     }
     for (int u = 0; u < graph.program_size; ++u) ends_[u] = (writes_[u] & (read | pinned_)).none();
   }
@@ -57,7 +61,7 @@ class Deep {
     if (bytes(given_) > limit_) return {.complete = true};
     reach({.there = given_});
     while (end_ < 0) {
-      if (work_ <= 0) return {};
+      if (work_ <= 0 || states_.size() > kMostStates) return {};
       Row* const row = next_row();
       if (row == nullptr) return {.complete = complete_};
       const int state = row->waiting.top().second;
@@ -186,7 +190,7 @@ class Deep {
     drop(droppable, 0, after, excess, run);
     for (const Overwrite& o : u.overwrites) {
       const int in = u.in[o.input], out = u.out[o.output];
-      const bool may = graph_.bytes[in] == graph_.bytes[out] && !state.there[out];
+      const bool may = graph_.bytes[in] == graph_.bytes[out];  // An older copy of it goes first.
       if (!may || (given_[in] && pinned_[in])) continue;
       drop(droppable, 0, Values(after).reset(in), excess - graph_.bytes[out], run);
     }

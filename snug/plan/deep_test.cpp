@@ -50,6 +50,26 @@ TEST(Deep, ChangesTheOrder) {
   EXPECT_FALSE(none.sequence);
 }
 
+// A unit of two results runs again for the second: its first one may stand over the input then,
+// though there is an older copy of it.
+TEST(Deep, WhatIsMadeAgainMayOverwriteAnInput) {
+  Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true},
+                             {.bytes = 640},
+                             {.bytes = 640},
+                             {.bytes = 320},
+                             {.bytes = 320},
+                             {.bytes = 64, .pinned = true}},
+                  .stages = {{}}};
+  problem.nodes = {{.in = {0}, .out = {1}, .cost_ns = 1},
+                   {.in = {1}, .out = {2, 3}, .overwrites = {{0, 0}}, .cost_ns = 1},
+                   {.in = {1, 2}, .out = {4}, .cost_ns = 1},
+                   {.in = {2, 3, 4}, .out = {5}, .cost_ns = 1}};
+  const UnitGraph graph(problem);
+  ASSERT_LE(Timeline(graph, {0, 1, 2, 1, 3}).peak(), 1664);
+  EXPECT_TRUE(look(graph, 1664).sequence);
+  EXPECT_TRUE(search_exhaustively(graph, 1664).sequence);
+}
+
 TEST(Deep, SaysNothingOfLargeProblemsNorAfterTooManyStates) {
   const Problem large = testing::training_chain(200, 1), small = testing::training_chain(20, 1);
   EXPECT_FALSE(look(UnitGraph(large), INT64_MAX).complete);

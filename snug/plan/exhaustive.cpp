@@ -145,7 +145,7 @@ class Exhaustive {
     drop_some(after, droppable, excess, reached);
     for (const Overwrite& o : u.overwrites) {
       const int in = u.in[o.input], out = u.out[o.output];
-      if (graph_.bytes[in] != graph_.bytes[out] || state.there >> out & 1) continue;
+      if (graph_.bytes[in] != graph_.bytes[out]) continue;  // An older copy of `out` goes first.
       if (stays_ >> in & 1) continue;
       drop_some(after & ~(Values{1} << in), droppable, excess - graph_.bytes[out], reached);
     }

@@ -69,10 +69,9 @@ void Compiled::end_run(double configured_rate) {
 }
 
 Compiled::Phase& Compiled::phase(bool training, const std::vector<Shape>& target_rows) {
-  const auto [entry, is_new] = phases_.try_emplace(training);
-  Phase& phase = entry->second;
-  if (!is_new) return phase;
+  if (const auto known = phases_.find(training); known != phases_.end()) return known->second;
   check_outputs();
+  Phase phase;  // Kept when it is whole: what throws below leaves nothing behind.
   phase.loss = metrics::Mean("loss").definition()->fresh();
   const Types predictions = network_.output_types();
   const std::vector<std::string> names = network_.output_names();
@@ -95,7 +94,7 @@ Compiled::Phase& Compiled::phase(bool training, const std::vector<Shape>& target
     if (!options_.output_metrics.empty()) resolve(options_.output_metrics[i], metrics.plain, "");
     resolve(options_.weighted_metrics, metrics.weighted, "weighted_");
   }
-  return phase;
+  return phases_.emplace(training, std::move(phase)).first->second;
 }
 
 std::vector<MetricPtr> Compiled::Phase::all() const {

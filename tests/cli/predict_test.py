@@ -166,7 +166,7 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, metrics: [
         words = ("predict", "runs/run/1/best.keras", "data.train.image_folder=new/red", "--output", "out.csv")
         self.passes(*words)
         lines = self.read("out.csv").splitlines()
-        self.assertEqual(lines[0], "blue,red,class")
+        self.assertEqual(lines[0], "file,blue,red,class")
         self.assertEqual(len(lines), 2)
         self.fails(2, *words, "data.train.image_size=[9, 9]")
 
