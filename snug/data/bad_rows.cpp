@@ -65,9 +65,9 @@ void BadRows::add(const BadRow& row) {
 
 void BadRows::write_down(const BadRow& row) {
   if (!rejected_) {
-    if (files_.size(options_.rejected).value_or(0) == 0)
-      waiting_ = "file,position,column,value,problem,record\n";
+    const bool is_new = files_.size(options_.rejected).value_or(0) == 0;
     rejected_ = files_.open(options_.rejected, OpenMode::append);
+    if (is_new) waiting_ = "file,position,column,value,problem,record\n";
   }
   for (const std::string* cell :
        {&row.file, &row.position, &row.column, &row.value, &row.problem}) {
