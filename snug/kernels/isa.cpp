@@ -4,6 +4,10 @@
 //
 #include <hwy/targets.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -47,6 +51,16 @@ Isa isa_allowed(std::string_view cap) {
   if (word == "SSE41" || word == "AVX") return Isa::baseline;
   if (word == "AVX2" || word == "AVX2_VNNI" || word == "AVX2_VNNI_2") return Isa::avx2;
   return word.starts_with("AVX512_MIC") ? Isa::avx2 : Isa::avx512;
+}
+
+bool flushes_lines_soon() {
+#if defined(__x86_64__)
+  unsigned leaf = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0, &leaf, &b, &c, &d) != 0 && b == signature_AMD_ebx &&
+         c == signature_AMD_ecx && d == signature_AMD_edx;
+#else
+  return false;
+#endif
 }
 
 Isa isa() {

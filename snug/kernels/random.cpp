@@ -182,94 +182,121 @@ void truncated_normal(const RandomRows& where, float mean, float deviation, floa
   });
 }
 
-// Dropout of one vector of 8 lanes or fewer.
-class Dropper {
- public:
-  using F = hn::CappedTag<float, kDropBlocks>;
-  using I = hn::RebindToSigned<F>;
-  using W = hn::RebindToUnsigned<F>;
-  using Value = hn::Vec<F>;
-  static constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(F()));
+// Which elements go, and what the others are multiplied with.
+struct Drop {
+  int32_t threshold;
+  float scale;
 
   // The scale goes with the probability as it is met, so that the mean stays.
-  explicit Dropper(float rate)
-      : Dropper(std::min<int32_t>(65535, static_cast<int32_t>(std::lround(double{rate} * 65536)))) {
-  }
-  explicit Dropper(int32_t threshold)
-      : threshold_(hn::Set(I(), threshold)),
-        scale_(hn::Set(F(), static_cast<float>(65536.0 / (65536 - threshold)))) {}
+  explicit Drop(float rate)
+      : threshold(
+            std::min<int32_t>(65535, static_cast<int32_t>(std::lround(double{rate} * 65536)))),
+        scale(static_cast<float>(65536.0 / (65536 - threshold))) {}
 
-  // `half` 0 is the lower one of each word; a half below the threshold drops its element.
-  HWY_INLINE Value kept(hn::Vec<W> word, int half, Value x) const {
-    const auto bits = half ? hn::ShiftRight<16>(word) : hn::And(word, hn::Set(W(), 0xffffu));
-    const auto drops = hn::Lt(hn::BitCast(I(), bits), threshold_);
-    return hn::IfThenZeroElse(hn::RebindMask(F(), drops), hn::Mul(x, scale_));
+  // An element whose 16 bits are below the threshold is dropped.
+  template <class F, class Bits>
+  HWY_INLINE hn::Vec<F> kept(F f, Bits bits, hn::Vec<F> x) const {
+    const hn::RebindToSigned<F> i;
+    const auto drops = hn::Lt(hn::BitCast(i, bits), hn::Set(i, threshold));
+    return hn::IfThenZeroElse(hn::RebindMask(f, drops), hn::Mul(x, hn::Set(f, scale)));
   }
-
- private:
-  hn::Vec<I> threshold_;
-  Value scale_;
 };
 
-// Calls whole(offset, word, half) or part(offset, word, half, count) for every vector.
-template <class Whole, class Part>
-HWY_INLINE void for_halves(const RandomRows& where, const Whole& whole, const Part& part) {
-  constexpr int64_t kGroup = 8 * kDropBlocks, kWidth = Dropper::kWidth;
-  Generator<Dropper::W> generator(where.key);
-  for (int64_t r = 0; r < where.rows; ++r) {
-    generator.begin_row(where.position + static_cast<uint64_t>(r));
-    const int64_t row = r * where.columns;
-    for (int64_t g = 0; g < where.columns; g += kGroup) {
-      const int64_t left = where.columns - g;
-      for (int64_t lane = 0; lane < std::min(kDropBlocks, left); lane += kWidth) {
-        Generator<Dropper::W>::Words words;
-        generator.draw(static_cast<uint32_t>(g / 8 + lane), words);
-        if (HWY_LIKELY(left >= kGroup)) {
-          for (int h = 0; h < 8; ++h) {
-            whole(row + g + h * kDropBlocks + lane, words[h / 2], h % 2);
-          }
-          continue;
-        }
-        for (int h = 0; h < 8; ++h) {
-          const int64_t at = h * kDropBlocks + lane;
-          if (at >= left) break;
-          part(row + g + at, words[h / 2], h % 2, std::min(kWidth, left - at));
-        }
-      }
+// Of each word one half: 0 is the lower one.
+template <class W>
+HWY_INLINE hn::Vec<W> half_words(W w, hn::Vec<W> words, int half) {
+  return half ? hn::ShiftRight<16>(words) : hn::And(words, hn::Set(w, 0xffffu));
+}
+
+// Draws for the elements [g, g + 64) of a row, or for the `left` that it still has.
+template <class W, class Put>
+HWY_INLINE void draw_group(W w, const Generator<W>& generator, int64_t g, int64_t left,
+                           const Put& put) {
+  constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(W()));
+  for (int64_t lane = 0; lane < std::min(kDropBlocks, left); lane += kWidth) {
+    typename Generator<W>::Words words;
+    generator.draw(static_cast<uint32_t>(g / 8 + lane), words);
+    for (int h = 0; h < 8; ++h) {
+      const int64_t at = h * kDropBlocks + lane;
+      if (at >= left) break;
+      put(hn::RebindToFloat<W>(), g + at, half_words(w, words[h / 2], h % 2),
+          std::min(kWidth, left - at));
     }
   }
 }
 
+#if HWY_MAX_BYTES == 64
+// Draws for the elements [g, g + 128): the blocks of two groups stand side by side.
+template <class Put>
+HWY_INLINE void draw_two_groups(const Generator<DU>& generator, int64_t g, const Put& put) {
+  static_assert(kLanes == 2 * kDropBlocks);
+  Words words;
+  generator.draw(static_cast<uint32_t>(g / 8), words);
+  for (int j = 0; j < 4; ++j) {
+    const VU low = half_words(du, words[j], 0), high = half_words(du, words[j], 1);
+    const int64_t at = g + j * kLanes;
+    put(d, at, hn::ConcatLowerLower(du, high, low), kLanes);
+    put(d, at + 8 * kDropBlocks, hn::ConcatUpperUpper(du, high, low), kLanes);
+  }
+}
+#endif
+
+// Calls put(tag, offset, bits, count) for all elements, with a vector of 16 bits each, of which the
+// first `count` matter.
+template <class Put>
+HWY_INLINE void for_halves(const RandomRows& where, const Put& put) {
+  using W = hn::CappedTag<uint32_t, kDropBlocks>;
+  constexpr int64_t kGroup = 8 * kDropBlocks;
+  Generator<W> generator(where.key);
+#if HWY_MAX_BYTES == 64
+  Generator<DU> wide(where.key);
+#endif
+  for (int64_t r = 0; r < where.rows; ++r) {
+    const uint64_t position = where.position + static_cast<uint64_t>(r);
+    const auto put_in_row =
+        [&, row = r * where.columns](auto f, int64_t at, auto bits, int64_t count)
+            HWY_ATTR { put(f, row + at, bits, count); };
+    int64_t g = 0;
+#if HWY_MAX_BYTES == 64
+    wide.begin_row(position);
+    for (; where.columns - g >= 2 * kGroup; g += 2 * kGroup) draw_two_groups(wide, g, put_in_row);
+#endif
+    generator.begin_row(position);
+    for (; g < where.columns; g += kGroup)
+      draw_group(W(), generator, g, where.columns - g, put_in_row);
+  }
+}
+
+// The first `count` floats of a vector that has room for all.
+template <class F>
+HWY_INLINE hn::Vec<F> load_first(F f, const float* x, int64_t count) {
+  constexpr auto kWidth = static_cast<int64_t>(hn::MaxLanes(F()));
+  if (HWY_LIKELY(count == kWidth)) return hn::LoadU(f, x);
+  HWY_ALIGN float part[kWidth] = {};
+  std::copy_n(x, count, part);
+  return hn::Load(f, part);
+}
+template <class F>
+HWY_INLINE void store_first(F f, hn::Vec<F> v, int64_t count, float* y) {
+  constexpr auto kWidth = static_cast<int64_t>(hn::MaxLanes(F()));
+  if (HWY_LIKELY(count == kWidth)) return hn::StoreU(v, f, y);
+  HWY_ALIGN float part[kWidth];
+  hn::Store(v, f, part);
+  std::copy_n(part, count, y);
+}
+
 void drop(const RandomRows& where, float rate, const float* x, float* y) {
-  const Dropper dropper(rate);
-  const Dropper::F f;
-  using Word = hn::Vec<Dropper::W>;
-  for_halves(
-      where,
-      [=](int64_t at, Word word, int half)
-          HWY_ATTR { hn::StoreU(dropper.kept(word, half, hn::LoadU(f, x + at)), f, y + at); },
-      [=](int64_t at, Word word, int half, int64_t count) HWY_ATTR {
-        HWY_ALIGN float part[Dropper::kWidth] = {};
-        std::copy_n(x + at, count, part);
-        hn::Store(dropper.kept(word, half, hn::Load(f, part)), f, part);
-        std::copy_n(part, count, y + at);
-      });
+  const Drop drop(rate);
+  for_halves(where, [=](auto f, int64_t at, auto bits, int64_t count) HWY_ATTR {
+    store_first(f, drop.kept(f, bits, load_first(f, x + at, count)), count, y + at);
+  });
 }
 
 void drop_factors(const RandomRows& where, float rate, float* y) {
-  const Dropper dropper(rate);
-  const Dropper::F f;
-  using Word = hn::Vec<Dropper::W>;
-  const auto one = hn::Set(f, 1.0f);
-  for_halves(
-      where,
-      [=](int64_t at, Word word, int half)
-          HWY_ATTR { hn::StoreU(dropper.kept(word, half, one), f, y + at); },
-      [=](int64_t at, Word word, int half, int64_t count) HWY_ATTR {
-        HWY_ALIGN float part[Dropper::kWidth];
-        hn::Store(dropper.kept(word, half, one), f, part);
-        std::copy_n(part, count, y + at);
-      });
+  const Drop drop(rate);
+  for_halves(where, [=](auto f, int64_t at, auto bits, int64_t count) HWY_ATTR {
+    store_first(f, drop.kept(f, bits, hn::Set(f, 1.0f)), count, y + at);
+  });
 }
 
 }  // namespace snug::kernels::HWY_NAMESPACE

@@ -16,7 +16,9 @@ struct UpdateStep {
   float gradient_scale = 1;
   float clip_value = std::numeric_limits<float>::infinity();
   float weight_decay = 0;
-  bool others_read = false;  // Other cores have read the weights since they were written last.
+  // Other cores have read the weights since they were written last, and it pays to take them back
+  // before they are written.
+  bool takes_back = false;
 };
 
 // The largest |w| and the largest |slot| that were written; NaN if a NaN was written.

@@ -142,13 +142,13 @@ std::vector<Case> cases() {
 }
 
 // Three steps on n weights against the reference, slots and reach included.
-void check(const Case& c, int64_t n, bool others_read) {
+void check(const Case& c, int64_t n, bool takes_back) {
   SCOPED_TRACE(testing::Message() << c.name << ", n " << n);
   const UpdateStep step{.learning_rate = 0.01f,
                         .gradient_scale = 0.5f,
                         .clip_value = 0.8f,
                         .weight_decay = 0.1f,
-                        .others_read = others_read};
+                        .takes_back = takes_back};
   Floats w = random_values(n), slots[3];
   std::vector<State> states(w.size());
   for (size_t i = 0; i < w.size(); ++i) states[i].w = w[i];

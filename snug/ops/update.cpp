@@ -8,6 +8,7 @@
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
+#include "snug/kernels/isa.h"
 #include "snug/ops/elementwise.h"
 #include "snug/ops/thread_shares.h"
 #include "snug/ops/update_layout.h"
@@ -107,6 +108,7 @@ class UpdateKernel final : public Kernel {
     }
     dense_threads_ = elementwise_threads(dense_size, target);
     threads_ = std::max(threads_, dense_threads_);
+    takes_back_ = threads_ > 1 && flushes_lines_soon();
   }
 
   size_t scratch_bytes() const override {
@@ -168,7 +170,7 @@ class UpdateKernel final : public Kernel {
             .gradient_scale = layout_.scales < 0 ? 1 : run.input(layout_.scales)[segment],
             .clip_value = layout_.clip_value,
             .weight_decay = decays ? layout_.weight_decay : 0,
-            .others_read = threads_ > 1};
+            .takes_back = takes_back_};
   }
 
   void run_dense(const Run& run, const BoundRule& rule, int part, Reach& reach) const noexcept {
@@ -249,7 +251,8 @@ class UpdateKernel final : public Kernel {
   ThreadShares shares_{kGrain};  // Of the dense ones.
   std::vector<Table> tables_;
   int dense_threads_ = 1;
-  int threads_ = 1;    // The most that any pass has.
+  int threads_ = 1;  // The most that any pass has.
+  bool takes_back_ = false;
   int64_t zeros_ = 0;  // The gradient of a row without one: the widest table's.
 };
 
