@@ -29,7 +29,6 @@ class Found {
     const auto entry = of_.find(value.id());
     return entry == of_.end() ? Value() : entry->second;
   }
-  void replace(Value value, Value gradient) { of_[value.id()] = gradient; }
 
  private:
   std::unordered_map<int, Value> of_;

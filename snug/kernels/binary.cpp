@@ -67,12 +67,6 @@ struct ByLane {
 struct Pow {
   static float of(float a, float b) { return b == 2.0f ? a * a : std::pow(a, b); }
 };
-struct FloorMod {
-  static float of(float a, float b) {
-    const float rest = std::fmod(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-  }
-};
 
 template <class F>
 constexpr BinaryKernels forms() {
@@ -82,9 +76,9 @@ constexpr BinaryKernels forms() {
 // In the order of the enumeration.
 const BinaryKernels* binary_rows() {
   static constexpr BinaryKernels kRows[kBinaryCount] = {
-      forms<Add>(),         forms<Subtract>(),        forms<Multiply>(), forms<Divide>(),
-      forms<DivideNoNan>(), forms<Maximum>(),         forms<Minimum>(),  forms<SquaredDifference>(),
-      forms<ByLane<Pow>>(), forms<ByLane<FloorMod>>()};
+      forms<Add>(),     forms<Subtract>(),          forms<Multiply>(),
+      forms<Divide>(),  forms<DivideNoNan>(),       forms<Maximum>(),
+      forms<Minimum>(), forms<SquaredDifference>(), forms<ByLane<Pow>>()};
   return kRows;
 }
 

@@ -15,10 +15,9 @@ enum class Binary : uint8_t {
   maximum,
   minimum,
   squared_difference,
-  pow,        // As std::pow, so pow(NaN, 0) and pow(1, NaN) are 1.
-  floor_mod,  // The remainder has the sign of b, as in Python.
+  pow,  // As std::pow, so pow(NaN, 0) and pow(1, NaN) are 1.
 };
-inline constexpr int kBinaryCount = static_cast<int>(Binary::floor_mod) + 1;
+inline constexpr int kBinaryCount = static_cast<int>(Binary::pow) + 1;
 
 // One function in all the forms that broadcasting needs. Rows are contiguous, of `columns` floats.
 struct BinaryKernels {

@@ -28,10 +28,6 @@ double reference(Binary function, double a, double b) {
       return (a - b) * (a - b);
     case Binary::pow:
       return std::pow(a, b);
-    case Binary::floor_mod: {
-      const double rest = std::fmod(a, b);
-      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-    }
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 // Group normalisation: the channels of one group, over all places of one row.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "snug/kernels/norm.h"
@@ -26,7 +27,7 @@ struct Group {
         stride(norm.channels),
         start(row * norm.spatial * norm.channels + group * width),
         channel(group * width) {}
-  float count() const { return static_cast<float>(spatial * width); }
+  double count() const { return static_cast<double>(spatial * width); }
 };
 
 // Calls f(reader, writer, offset in the array, channel) for every vector of the group.
@@ -49,6 +50,26 @@ HWY_INLINE V within(const Reader<kPart>& reader, V v) {
   return hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(reader.count)), v);
 }
 
+// The kSums sums over the group, to which add(reader, offset in the array, channel, sums) adds:
+// float32 over some places, double from there on.
+template <int kSums, class F>
+HWY_INLINE std::array<double, kSums> sum_group(const Group& group, const F& add) {
+  constexpr int64_t kStretch = 4096;
+  const int64_t places = std::max<int64_t>(1, kStretch / group.width);
+  std::array<double, kSums> totals{};
+  for (int64_t done = 0; done < group.spatial; done += places) {
+    Group some = group;
+    some.start += done * group.stride;
+    some.spatial = std::min(places, group.spatial - done);
+    V sums[kSums];
+    for (V& sum : sums) sum = hn::Zero(d);
+    for_group(some, [&](const auto& read, const auto&, int64_t at, int64_t c)
+                        HWY_ATTR { add(read, at, c, sums); });
+    for (int k = 0; k < kSums; ++k) totals[k] += sum_of_lanes(sums[k]);
+  }
+  return totals;
+}
+
 template <class R>
 HWY_INLINE V scaled(const R& read, V v, const float* gamma, int64_t channel) {
   return gamma ? hn::Mul(v, read(gamma + channel)) : v;
@@ -56,17 +77,16 @@ HWY_INLINE V scaled(const R& read, V v, const float* gamma, int64_t channel) {
 
 void forward_group(const GroupNorm& norm, const Group& group, const float* x, float* y, float* mean,
                    float* rstd) {
-  V sum = hn::Zero(d);
-  for_group(group, [&](const auto& read, const auto&, int64_t at, int64_t)
-                       HWY_ATTR { sum = hn::Add(sum, read(x + at)); });
-  *mean = sum_of_lanes(sum) / group.count();
+  const auto [sum] = sum_group<1>(group, [=](const auto& read, int64_t at, int64_t, V* sums)
+                                             HWY_ATTR { *sums = hn::Add(*sums, read(x + at)); });
+  *mean = static_cast<float>(sum / group.count());
   const V m = set(*mean);
-  V squares = hn::Zero(d);
-  for_group(group, [&](const auto& read, const auto&, int64_t at, int64_t) HWY_ATTR {
-    const V v = within(read, hn::Sub(read(x + at), m));
-    squares = hn::MulAdd(v, v, squares);
-  });
-  *rstd = 1.0f / std::sqrt(sum_of_lanes(squares) / group.count() + norm.epsilon);
+  const auto [squares] =
+      sum_group<1>(group, [=](const auto& read, int64_t at, int64_t, V* sums) HWY_ATTR {
+        const V v = within(read, hn::Sub(read(x + at), m));
+        *sums = hn::MulAdd(v, v, *sums);
+      });
+  *rstd = 1.0f / std::sqrt(static_cast<float>(squares / group.count()) + norm.epsilon);
   const V r = set(*rstd);
   for_group(group, [&](const auto& read, const auto& write, int64_t at, int64_t c) HWY_ATTR {
     V v = scaled(read, hn::Mul(hn::Sub(read(x + at), m), r), norm.gamma, c);
@@ -79,15 +99,15 @@ void forward_group(const GroupNorm& norm, const Group& group, const float* x, fl
 void gradient_group(const GroupNorm& norm, const Group& group, const float* x, const float* dy,
                     float mean, float rstd, float* dx) {
   const V m = set(mean), r = set(rstd);
-  V plain = hn::Zero(d), products = hn::Zero(d);
-  for_group(group, [&](const auto& read, const auto&, int64_t at, int64_t c) HWY_ATTR {
-    const V g = scaled(read, read(dy + at), norm.gamma, c);
-    plain = hn::Add(plain, g);
-    const V product = hn::Mul(g, hn::Mul(hn::Sub(read(x + at), m), r));
-    products = hn::Add(products, within(read, product));
-  });
-  const V mean_g = set(sum_of_lanes(plain) / group.count());
-  const V mean_product = set(sum_of_lanes(products) / group.count());
+  const auto [plain, products] =
+      sum_group<2>(group, [&](const auto& read, int64_t at, int64_t c, V* sums) HWY_ATTR {
+        const V g = scaled(read, read(dy + at), norm.gamma, c);
+        sums[0] = hn::Add(sums[0], g);
+        const V product = hn::Mul(g, hn::Mul(hn::Sub(read(x + at), m), r));
+        sums[1] = hn::Add(sums[1], within(read, product));
+      });
+  const V mean_g = set(static_cast<float>(plain / group.count()));
+  const V mean_product = set(static_cast<float>(products / group.count()));
   for_group(group, [&](const auto& read, const auto& write, int64_t at, int64_t c) HWY_ATTR {
     const V g = hn::Sub(scaled(read, read(dy + at), norm.gamma, c), mean_g);
     const V normal = hn::Mul(hn::Sub(read(x + at), m), r);

@@ -83,6 +83,26 @@ TEST_P(GroupNormCase, ForwardAndGradients) {
   }
 }
 
+// Sums of many numbers of one sign: a single row of float32 sums would lose their digits.
+TEST(GroupNorm, LargeGroupsFarFromZero) {
+  constexpr int64_t kSpatial = 200 * 200, kChannels = 64, kSize = kSpatial * kChannels;
+  const Floats x = random_values(kSize, 99, 101), dy = random_values(kSize, 2, 3, 2);
+  Floats y(x.size()), dx(x.size());
+  float mean = 0, rstd = 0;
+  const GroupNorm norm{.rows = 1, .spatial = kSpatial, .channels = kChannels, .groups = 1};
+  group_norm(norm, x.data(), y.data(), &mean, &rstd);
+  group_norm_gradient(norm, x.data(), dy.data(), &mean, &rstd, dx.data());
+  double sum = 0, squares = 0, sum_y = 0, sum_dx = 0;
+  for (const float value : x) sum += value;
+  for (const float value : x) squares += std::pow(value - sum / kSize, 2);
+  for (const float value : y) sum_y += value;
+  for (const float value : dx) sum_dx += value;
+  EXPECT_NEAR(mean, sum / kSize, 1e-5);
+  EXPECT_NEAR(rstd, 1 / std::sqrt(squares / kSize + 1e-3), 1e-5);
+  EXPECT_NEAR(sum_y / kSize, 0, 1e-5);
+  EXPECT_NEAR(sum_dx / kSize, 0, 1e-6);
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, GroupNormCase, testing::ValuesIn(kCases));
 
 }  // namespace

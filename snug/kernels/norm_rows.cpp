@@ -1,5 +1,6 @@
 // Layer and RMS normalisation: each row on its own.
 
+#include <algorithm>
 #include <cmath>
 
 #include "snug/kernels/norm.h"
@@ -13,11 +14,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
 
-// The sum of term(reader, i) over a row of n; lanes behind the end are left out.
+// The sum of term(reader, i) over [i, n) of a row; lanes behind the end are left out.
 template <class Term>
-HWY_INLINE float row_sum(int64_t n, const Term& term) {
+HWY_INLINE float stretch_sum(int64_t i, int64_t n, const Term& term) {
   V a = hn::Zero(d), b = a;
-  int64_t i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
     a = hn::Add(a, term(Reader<false>{kLanes}, i));
     b = hn::Add(b, term(Reader<false>{kLanes}, i + kLanes));
@@ -28,6 +28,15 @@ HWY_INLINE float row_sum(int64_t n, const Term& term) {
     b = hn::Add(b, hn::IfThenElseZero(inside, term(Reader<true>{n - i}, i)));
   }
   return sum_of_lanes(hn::Add(a, b));
+}
+
+// Of a row of n: float32 within a stretch, double from stretch to stretch.
+template <class Term>
+HWY_INLINE double row_sum(int64_t n, const Term& term) {
+  constexpr int64_t kStretch = 4096;
+  double sum = 0;
+  for (int64_t i = 0; i < n; i += kStretch) sum += stretch_sum(i, std::min(n, i + kStretch), term);
+  return sum;
 }
 
 // Calls f(reader, writer, i) for every vector of a row.
@@ -47,19 +56,19 @@ template <bool kCentered>
 HWY_INLINE void forward_row(const LayerNorm& norm, const float* x, float* y, float* mean,
                             float* rstd) {
   const int64_t n = norm.columns;
-  const float count = static_cast<float>(n);
-  const float centre =
-      kCentered
-          ? row_sum(n, [=](const auto& read, int64_t i) HWY_ATTR { return read(x + i); }) / count
-          : 0.0f;
+  const auto count = static_cast<double>(n);
+  float centre = 0;
+  if constexpr (kCentered) {
+    const double sum =
+        row_sum(n, [=](const auto& read, int64_t i) HWY_ATTR { return read(x + i); });
+    centre = static_cast<float>(sum / count);
+  }
   const V m = set(centre);
-  const float variance = row_sum(n,
-                                 [=](const auto& read, int64_t i) HWY_ATTR {
-                                   const V v = hn::Sub(read(x + i), m);
-                                   return hn::Mul(v, v);
-                                 }) /
-                         count;
-  *rstd = 1.0f / std::sqrt(variance + norm.epsilon);
+  const double squares = row_sum(n, [=](const auto& read, int64_t i) HWY_ATTR {
+    const V v = hn::Sub(read(x + i), m);
+    return hn::Mul(v, v);
+  });
+  *rstd = 1.0f / std::sqrt(static_cast<float>(squares / count) + norm.epsilon);
   if constexpr (kCentered) *mean = centre;
   const V r = set(*rstd);
   const float* gamma = norm.gamma;
@@ -76,17 +85,19 @@ HWY_INLINE void gradient_row(const LayerNorm& norm, const float* x, const float*
                              float rstd, float* dx) {
   const int64_t n = norm.columns;
   const float* gamma = norm.gamma;
-  const float count = static_cast<float>(n);
+  const auto count = static_cast<double>(n);
   const V m = set(mean), r = set(rstd);
-  const float products = row_sum(n, [=](const auto& read, int64_t i) HWY_ATTR {
+  const double products = row_sum(n, [=](const auto& read, int64_t i) HWY_ATTR {
     const V g = scaled(read, read(dy + i), gamma, i);
     return hn::Mul(g, hn::Mul(hn::Sub(read(x + i), m), r));
   });
-  const float plain =
-      kCentered ? row_sum(n, [=](const auto& read, int64_t i)
-                                 HWY_ATTR { return scaled(read, read(dy + i), gamma, i); })
-                : 0.0f;
-  const V mean_product = set(products / count), mean_g = set(plain / count);
+  double plain = 0;
+  if constexpr (kCentered) {
+    plain = row_sum(n, [=](const auto& read, int64_t i)
+                           HWY_ATTR { return scaled(read, read(dy + i), gamma, i); });
+  }
+  const V mean_product = set(static_cast<float>(products / count));
+  const V mean_g = set(static_cast<float>(plain / count));
   for_row(n, [=](const auto& read, const auto& write, int64_t i) HWY_ATTR {
     const V g = hn::Sub(scaled(read, read(dy + i), gamma, i), mean_g);
     const V normal = hn::Mul(hn::Sub(read(x + i), m), r);

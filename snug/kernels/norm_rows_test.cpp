@@ -107,6 +107,22 @@ TEST(LayerNorm, ParameterGradients) {
   }
 }
 
+// Sums of many numbers of one sign: a single row of float32 sums would lose their digits.
+TEST(LayerNorm, LongRowsFarFromZero) {
+  constexpr int64_t kColumns = 2'500'000;
+  const Floats x = random_values(kColumns, 99, 101), dy = random_values(kColumns, 2, 3, 2);
+  Floats y(x.size()), dx(x.size());
+  float mean = 0, rstd = 0;
+  const LayerNorm norm{.rows = 1, .columns = kColumns};
+  layer_norm(norm, x.data(), y.data(), &mean, &rstd);
+  layer_norm_gradient(norm, x.data(), dy.data(), &mean, &rstd, dx.data());
+  double sum = 0, sum_dx = 0;
+  for (const float value : x) sum += value;
+  for (const float value : dx) sum_dx += value;
+  EXPECT_NEAR(mean, sum / kColumns, 1e-5);
+  EXPECT_NEAR(sum_dx / kColumns, 0, 1e-6);
+}
+
 TEST(LayerNorm, NaNFillsItsRow) {
   Floats x = random_values(3 * 20), y(60), mean(3), rstd(3);
   x[25] = kTestNaN;

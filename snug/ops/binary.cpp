@@ -172,8 +172,6 @@ class BinaryOp final : public Op, private ElementwiseBlock {
             where(positive, log(where(positive, a, constant(a.graph(), {}, 1))), zero);
         return {da, multiply(multiply(dy, y), safe_log)};
       }
-      case Binary::floor_mod:
-        return {dy, Value()};
     }
     return {};
   }

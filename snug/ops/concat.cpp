@@ -70,7 +70,7 @@ class Concat final : public Op {
                         .size = std::vector<int64_t>(rank, -1)};
       part.begin[axis_] = begin;
       part.size[axis_] = extent.count;
-      if (!is_float(type.dtype))
+      if (!is_float(type.dtype) || extent.count == 0)
         gradients.emplace_back();
       else if (extent.times_rows)
         gradients.push_back(node.graph().add<RowsPart>({dy[0]}, axis_, begin, extent.count,

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "snug/autodiff/gradients.h"
 #include "snug/ops/ops.h"
 #include "snug/testing/check_op.h"
 
@@ -60,6 +61,16 @@ TEST(Concat, OfOneValueIsThatValue) {
   Graph graph;
   const Value x = graph.input("x", {DType::float32, {2}});
   EXPECT_EQ(ops::concat({x}, 0), x);
+}
+
+TEST(Concat, AValueWithoutElementsHasNoGradient) {
+  Graph graph;
+  const Value a = graph.input("a", {DType::float32, {kRows, 3}});
+  const Value none = graph.input("none", {DType::float32, {kRows, 0}});
+  const Value y = ops::concat({a, none}, 1);
+  const Values found = gradients(y, graph.input("g", y.type()), {a, none});
+  EXPECT_EQ(found[0].type(), a.type());
+  EXPECT_FALSE(found[1]);
 }
 
 TEST(Concat, NamesWhatDoesNotFit) {

@@ -5,6 +5,7 @@
 #include "snug/ops/conv2d.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "snug/base/error.h"
 
@@ -36,6 +37,23 @@ void check_window(std::string_view name, const Window& window) {
   }
   if (groups < 1 && !depthwise)
     throw ShapeError("{}: groups is {}; it must be 1 or more", name, groups);
+}
+
+// The library counts in 32 bits, and products of two of them must be counted, too.
+void check_counted(std::string_view name, const Window& window, const Shape& kernel) {
+  const Padding2D& p = window.padding;
+  const std::pair<std::string_view, int64_t> given[] = {
+      {"stride", std::ranges::max(window.strides)},
+      {"dilation", std::ranges::max(window.dilation)},
+      {"padding", std::max({p.top, p.left, p.bottom, p.right})},
+      {"kernel", std::max(kernel[0], kernel[1])}};
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  for (const auto& [what, value] : given) {
+    if (value <= kMost) continue;
+    throw ShapeError(
+        "{}: the {} of an axis is {}; strides, dilations, padding and kernels go up to {}", name,
+        what, value, kMost);
+  }
 }
 
 // An image [rows, height, width, channels] or kernel: float32, four axes, all fixed but the rows.
@@ -109,6 +127,7 @@ ConvolutionShape checked_geometry(std::string_view name, const Window& window, c
                 window.depthwise ? "[height, width, channels, multiplier]"
                                  : "[height, width, channels / groups, filters]",
                 false);
+  check_counted(name, window, kernel.shape);
   const Shape& x = image.shape;
   const ConvolutionShape shape = geometry(window, x[1], x[2], x[3], kernel.shape);
   check_channels(name, shape, window, x, kernel.shape);

@@ -267,6 +267,24 @@ TEST_F(Conv2DErrors, Ranks) {
   EXPECT_EQ(error_of([&] { ops::conv2d({}, {}); }), "conv2d: the image is empty");
 }
 
+// The library counts strides, dilations and padding in 32 bits, and products of them must not wrap.
+TEST_F(Conv2DErrors, NumbersBeyondCounting) {
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  EXPECT_EQ(conv({kRows, 9, 9, 1}, {3, 3, 1, 2}, {.dilation = {1, kHuge}}),
+            "conv2d: the dilation of an axis is 4611686018427387904; strides, dilations, padding "
+            "and kernels go up to 2147483647");
+  EXPECT_EQ(conv({kRows, 9, 9, 1}, {3, 3, 1, 2},
+                 {.strides = {int64_t{1} << 32, 1}, .padding = {int64_t{1} << 32, 0, 0, 0}}),
+            "conv2d: the stride of an axis is 4294967296; strides, dilations, padding and kernels "
+            "go up to 2147483647");
+  EXPECT_EQ(conv({kRows, 9, 9, 1}, {3, 3, 1, 2}, {.padding = {kHuge, 0, kHuge, 0}}),
+            "conv2d: the padding of an axis is 4611686018427387904; strides, dilations, padding "
+            "and kernels go up to 2147483647");
+  EXPECT_EQ(conv({kRows, 9, 9, 1}, {int64_t{1} << 40, 1, 1, 1}, {.dilation = {1 << 30, 1}}),
+            "conv2d: the kernel of an axis is 1099511627776; strides, dilations, padding and "
+            "kernels go up to 2147483647");
+}
+
 TEST_F(Conv2DErrors, Channels) {
   EXPECT_EQ(conv({kRows, 28, 28, 3}, {3, 3, 1, 8}),
             "conv2d: the kernel [3, 3, 1, 8] in 1 group(s) is for 1 channels, the image [rows, 28, "

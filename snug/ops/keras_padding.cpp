@@ -1,6 +1,7 @@
 // Keras's padding by name, as numbers of pixels.
 
 #include <algorithm>
+#include <limits>
 
 #include "snug/base/error.h"
 #include "snug/ops/ops.h"
@@ -10,9 +11,13 @@ namespace {
 
 void check_axis(std::string_view where, int64_t size, int64_t kernel, int64_t stride,
                 int64_t dilation) {
-  if (std::min({size, kernel, stride, dilation}) >= 1) return;
-  throw ShapeError("{}: size {}, kernel {}, stride {} and dilation {} must each be 1 or more",
-                   where, size, kernel, stride, dilation);
+  // Products of two of them must be counted, too.
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const bool counted = std::max({size, kernel, stride, dilation}) <= kMost;
+  if (counted && std::min({size, kernel, stride, dilation}) >= 1) return;
+  throw ShapeError("{}: size {}, kernel {}, stride {} and dilation {} must each be {}", where, size,
+                   kernel, stride, dilation,
+                   counted ? "1 or more" : fmt::format("at most {}", kMost));
 }
 
 int64_t reach(int64_t kernel, int64_t dilation) { return (kernel - 1) * dilation + 1; }

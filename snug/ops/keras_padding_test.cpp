@@ -31,6 +31,9 @@ TEST(KerasPadding, Refuses) {
             "padding: \"full\" is not known; use \"valid\", \"same\" or \"causal\"");
   EXPECT_EQ(error_of([] { keras_padding("same", 9, 3, 0, 1); }),
             "padding: size 9, kernel 3, stride 0 and dilation 1 must each be 1 or more");
+  EXPECT_EQ(error_of([] { keras_padding("same", 9, 3, 1, int64_t{1} << 62); }),
+            "padding: size 9, kernel 3, stride 1 and dilation 4611686018427387904 must each be at "
+            "most 2147483647");
 }
 
 // As TensorFlow: the stretch of the scattered canvas that is the result.

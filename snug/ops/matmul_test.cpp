@@ -141,6 +141,59 @@ TEST(Matmul, ThreadsDoNotShowInTheGradientOfWeights) {
   }
 }
 
+// Runs a node's kernel for concrete types on sines.
+std::vector<float> run_node(const Node& node, const Types& types, int threads) {
+  const auto kernel = node.op().kernel(types, {threads});
+  kernel->compile(1);
+  std::vector<std::vector<float>> values;
+  std::vector<const void*> in;
+  for (const Type& type : types) {
+    std::vector<float>& value = values.emplace_back(type.shape.size());
+    for (size_t i = 0; i < value.size(); ++i) value[i] = std::sin(static_cast<float>(i));
+    in.push_back(value.data());
+  }
+  std::vector<float> y(node.op().infer(types)[0].shape.size(), 7.0f);
+  void* out[] = {y.data()};
+  const Arena scratch(kernel->scratch_bytes() + 64), prepared(kernel->prepared_bytes() + 64);
+  const Run run{
+      .in = in.data(), .out = out, .scratch = scratch.data(), .prepared = prepared.data()};
+  if (kernel->prepared_bytes() > 0) kernel->prepare(run, prepared.data());
+  kernel->run(run);
+  return y;
+}
+
+// Small products are ours, large ones the library's: a row must not tell how many others there are.
+TEST(Matmul, OtherRowsDoNotShowInAProductOfEachRow) {
+  Graph graph;
+  const Value a = graph.input("a", floats({kRows, 16, 1000})),
+              b = graph.input("b", floats({kRows, 1000, 40}));
+  const Node& node = *ops::matmul(a, b).producer();
+  ASSERT_EQ(node.rows(), Rows::each);
+  const auto at = [](int64_t rows) {
+    return Types{floats({rows, 16, 1000}), floats({rows, 1000, 40})};
+  };
+  const std::vector<float> one = run_node(node, at(1), 1);
+  for (const int64_t rows : {2, 7, 9, 30}) {
+    for (const int threads : {1, 2}) {
+      std::vector<float> y = run_node(node, at(rows), threads);
+      y.resize(one.size());
+      EXPECT_EQ(y, one) << rows << " rows, " << threads << " threads";
+    }
+  }
+}
+
+TEST(Matmul, OfNoRows) {
+  Graph graph;
+  const Value x = graph.input("x", floats({0, 200})), dy = graph.input("dy", floats({0, 512}));
+  const Value w = graph.input("w", floats({200, 512}));
+  for (const int threads : {1, 2}) {
+    EXPECT_TRUE(run_node(*ops::matmul(x, w).producer(), {x.type(), w.type()}, threads).empty());
+    const Node& gradient = *ops::matmul(x, dy, {.transpose_a = true}).producer();
+    EXPECT_EQ(run_node(gradient, {x.type(), dy.type()}, threads),
+              std::vector<float>(200 * 512, 0.0f));
+  }
+}
+
 TEST(Matmul, NamesBothShapesWhenTheyDoNotMultiply) {
   Graph graph;
   const Value a = graph.input("a", floats({kRows, 3}));

@@ -17,16 +17,21 @@ constexpr size_t kAlignment = 64;
 
 bool has_small_weights(const MatrixProduct& p) { return p.n * p.k < kSmallWeights; }
 
+// Of one product of the batch.
 double multiply_adds(const MatrixProduct& p) {
-  return static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
-         static_cast<double>(p.k);
+  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
 }
 
-// For rows times weights it must not depend on the rows: parts of any size give a row the same bits
-// and share what is prepared.
+// For rows times weights, and for a product for each row, it must not depend on the rows: parts of
+// any size give a row the same bits and share what is prepared.
 bool is_small(const MatrixProduct& p) {
   return p.constant_b ? has_small_weights(p) : multiply_adds(p) < kSmallProduct;
 }
+
+// The library takes no operand without elements.
+bool is_empty(const MatrixProduct& p) { return std::min({p.batch, p.m, p.n, p.k}) == 0; }
+
+size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // A gradient of weights over few rows: our own product is as fast as the library's (Zen 4, within 2
 // %), and cuts it as the update will, so that each thread finds in its own cache what it needs.
@@ -36,12 +41,15 @@ bool is_shared_gradient(const MatrixProduct& p, const Target& target) {
   return target.threads > 1 && p.accumulates && p.batch == 1 && p.k <= kFewRows;
 }
 
+// The threads share the products of a batch; a product alone is cut.
 class OwnProduct final : public Kernel {
  public:
   OwnProduct(const MatrixProduct& p, int threads)
-      : product_(p), gemm_(dense_gemm(p.m, p.n, p.k, p.transpose_a, p.transpose_b), threads) {}
+      : product_(p),
+        threads_(static_cast<int>(std::clamp<int64_t>(p.batch, 1, threads))),
+        gemm_(dense_gemm(p.m, p.n, p.k, p.transpose_a, p.transpose_b), p.batch > 1 ? 1 : threads) {}
 
-  size_t scratch_bytes() const override { return gemm_.scratch_bytes(); }
+  size_t scratch_bytes() const override { return aligned(gemm_.scratch_bytes()) * threads_; }
   bool accumulates() const override { return product_.accumulates; }
   size_t prepared_bytes() const override { return packs() ? gemm_.packed_bytes() : 0; }
 
@@ -50,23 +58,30 @@ class OwnProduct final : public Kernel {
   }
 
   void run(const Run& run) const noexcept override {
-    for (int64_t i = 0; i < product_.batch; ++i) {
-      gemm_.run({.a = run.input(0) + i * product_.m * product_.k,
-                 .b = run.input(1) + i * product_.k * product_.n,
-                 .packed_b = packs() ? run.prepared : nullptr,
-                 .c = run.output() + i * product_.m * product_.n,
-                 .bias = product_.bias ? run.input(2) : nullptr,
-                 .accumulate = run.accumulate},
-                run.scratch);
-    }
+    parallel_parts(threads_, [&](int part) {
+      auto* scratch = static_cast<std::byte*>(run.scratch) + aligned(gemm_.scratch_bytes()) * part;
+      const int64_t end = product_.batch * (part + 1) / threads_;
+      for (int64_t i = product_.batch * part / threads_; i < end; ++i) run_one(run, i, scratch);
+    });
   }
 
  private:
+  void run_one(const Run& run, int64_t i, void* scratch) const noexcept {
+    gemm_.run({.a = run.input(0) + i * product_.m * product_.k,
+               .b = run.input(1) + i * product_.k * product_.n,
+               .packed_b = packs() ? run.prepared : nullptr,
+               .c = run.output() + i * product_.m * product_.n,
+               .bias = product_.bias ? run.input(2) : nullptr,
+               .accumulate = run.accumulate},
+              scratch);
+  }
+
   // Packing depends on the weights only, so parts of any number of rows share it. A small product
   // reads them as they are. Whether it is small must not depend on the rows.
   bool packs() const { return product_.constant_b && product_.n * product_.k >= 16 * 1024; }
 
   MatrixProduct product_;
+  int threads_;  // That share a batch.
   Gemm gemm_;
 };
 
@@ -128,8 +143,7 @@ class LibraryProduct final : public Kernel {
   }
 
   size_t part_bytes() const {
-    const size_t bytes = std::max(matmul_.scratch_bytes(), rest_ ? rest_->scratch_bytes() : 0);
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return aligned(std::max(matmul_.scratch_bytes(), rest_ ? rest_->scratch_bytes() : 0));
   }
 
   void run_product(const OnednnMatmul& matmul, int lane, const Run& run, int64_t first_row,
@@ -150,10 +164,11 @@ class LibraryProduct final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> matrix_product_kernel(const MatrixProduct& product, const Target& target) {
-  if (onednn_wanted() && !is_small(product) && !is_shared_gradient(product, target))
+  const bool small = is_small(product) || is_empty(product);
+  if (onednn_wanted() && !small && !is_shared_gradient(product, target))
     return std::make_unique<LibraryProduct>(product, target.threads);
-  return std::make_unique<OwnProduct>(product,
-                                      multiply_adds(product) > kSmallProduct ? target.threads : 1);
+  const double all = static_cast<double>(product.batch) * multiply_adds(product);
+  return std::make_unique<OwnProduct>(product, all > kSmallProduct ? target.threads : 1);
 }
 
 }  // namespace snug::ops

@@ -54,6 +54,7 @@ class Pad final : public Op {
   Values gradient(const Node& node, const Values& dy) const override {
     SliceOptions inside;
     const Shape& x = node.input(0).shape();
+    if (x.size_per_row() == 0) return {Value()};
     for (int axis = 0; axis < x.rank(); ++axis) {
       inside.begin.push_back(border_[axis][0]);
       inside.size.push_back(x.extent(axis).times_rows ? -1 : x[axis]);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "snug/autodiff/gradients.h"
 #include "snug/ops/ops.h"
 #include "snug/testing/check_op.h"
 
@@ -68,6 +69,14 @@ TEST(Pad, EveryType) {
               .result = {kRows, 6},
               .has_gradient = false});
   }
+}
+
+TEST(Pad, AValueWithoutElementsHasNoGradient) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 0}});
+  const Value y = ops::pad(x, {{0, 0}, {1, 2}});
+  EXPECT_EQ(y.shape(), (Shape{kRows, 3}));
+  EXPECT_FALSE(gradients(y, graph.input("g", y.type()), {x})[0]);
 }
 
 TEST(Pad, NamesWhatDoesNotFit) {

@@ -3,6 +3,7 @@
 #include "snug/ops/pool2d.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
@@ -34,6 +35,11 @@ void check_options(std::string_view name, const Pool2DOptions& options) {
   if (std::ranges::min(size) < 1 || std::ranges::min(strides) < 1) {
     throw ShapeError("{}: the size is {}, {} and strides {}, {}; each must be 1 or more", name,
                      size[0], size[1], strides[0], strides[1]);
+  }
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (std::max(std::ranges::max(size), std::ranges::max(strides)) > kMost) {
+    throw ShapeError("{}: the size is {}, {} and strides {}, {}; each must be at most {}", name,
+                     size[0], size[1], strides[0], strides[1], kMost);
   }
   const Padding2D& p = options.padding;
   if (std::min({p.top, p.left, p.bottom, p.right}) < 0 || std::max(p.top, p.bottom) >= size[0] ||

@@ -186,6 +186,12 @@ TEST(Pool2D, Refuses) {
             }),
             "max_pool2d: padding is 2, 0, 0, 0 for windows of 2 x 2; none may be negative, and "
             "each must be less than the window, which would see no pixel otherwise");
+  EXPECT_EQ(error_of([&] {
+              constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+              ops::max_pool2d(x, {.size = {kMost, 2}, .padding = {kMost - 1, 0, kMost - 1, 0}});
+            }),
+            "max_pool2d: the size is 9223372036854775807, 2 and strides 2, 2; each must be at most "
+            "2147483647");
   EXPECT_EQ(error_of([&] { ops::max_pool2d({}, {}); }), "max_pool2d: the image is empty");
   EXPECT_EQ(error_of([&] { ops::average_pool2d({}, {}); }), "average_pool2d: the image is empty");
 }

@@ -157,7 +157,8 @@ class RandomWarp final : public Op {
 
 Warp warp_for(const Type& x, const RandomWarpOptions& options) {
   bool fits = x.dtype == DType::float32 && x.shape.rank() == 4;
-  for (int axis = 1; fits && axis < 4; ++axis) fits = !x.shape.extent(axis).times_rows;
+  for (int axis = 1; fits && axis < 4; ++axis)
+    fits = !x.shape.extent(axis).times_rows && x.shape[axis] > 0;
   if (!fits) {
     throw ShapeError(
         "random_warp: the image must be float32 [rows, height, width, channels], got {}", x.text());

@@ -127,6 +127,11 @@ TEST(RandomWarp, Refuses) {
             }),
             "random_warp: a window of 5 x 2 is not within images of 4 x 4");
   EXPECT_EQ(error_of([&] { ops::random_warp({}, {}); }), "random_warp: the image is empty");
+  EXPECT_EQ(error_of([&] {
+              ops::random_warp(graph.input("none", {DType::float32, {kRows, 4, 0, 1}}), {});
+            }),
+            "random_warp: the image must be float32 [rows, height, width, channels], got "
+            "float32[rows, 4, 0, 1]");
 }
 
 }  // namespace

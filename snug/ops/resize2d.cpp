@@ -92,7 +92,7 @@ class Resize final : public Op {
   Types infer(const Types& in) const override {
     const Shape& x = in[0].shape;
     bool fits = in[0].dtype == DType::float32 && x.rank() == 4;
-    for (int axis = 1; fits && axis < 4; ++axis) fits = !x.extent(axis).times_rows;
+    for (int axis = 1; fits && axis < 4; ++axis) fits = !x.extent(axis).times_rows && x[axis] > 0;
     if (!fits) {
       throw ShapeError(
           "resize2d: the image must be float32 [rows, height, width, channels], got {}",

@@ -159,10 +159,12 @@ TEST(Upsample2D, Refuses) {
               ops::resize2d(x, {0, 4}, false);
             }),
             "resize2d: the size is 0, 4; each must be 1 or more");
+  EXPECT_EQ(error_of([&] { ops::resize2d({}, {2, 2}, false); }), "resize2d: the image is empty");
   EXPECT_EQ(error_of([&] {
-              ops::resize2d({}, {2, 2}, false);
+              ops::resize2d(graph.input("none", {DType::float32, {kRows, 0, 8, 3}}), {4, 4}, true);
             }),
-            "resize2d: the image is empty");
+            "resize2d: the image must be float32 [rows, height, width, channels], got "
+            "float32[rows, 0, 8, 3]");
 }
 
 }  // namespace
