@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kMostUnits = 128, kMostValues = 256;
 constexpr int kFollowed = 50'000;  // States in all; those of one number of units have equal shares.
-constexpr size_t kStates = 300'000;  // Of one number of units that wait for it.
-constexpr int kChoices = 6;          // Ways of making room for one unit.
+constexpr size_t kMostStates = 600'000;  // In all, in equal shares too: some 150 MB.
+constexpr int kChoices = 6;              // Ways of making room for one unit.
 
 using Units = std::bitset<kMostUnits>;
 using Values = std::bitset<kMostValues>;
@@ -51,8 +51,10 @@ class Beam {
   std::optional<std::vector<int>> run() {
     reach({.there = given_, .bytes = bytes(given_)});
     const int width = kFollowed / std::max(1, graph_.program_size);
+    const size_t share = kMostStates / std::max(1, graph_.program_size);
     for (Row& row : rows_) {
-      for (int i = 0; i < width && !row.empty(); ++i) {
+      const size_t most = states_.size() + share;
+      for (int i = 0; i < width && !row.empty() && states_.size() < most; ++i) {
         const int state = std::get<2>(row.top());
         row.pop();
         if (is_end(states_[state])) return path(state);
@@ -81,7 +83,6 @@ class Beam {
     if (!is_new && known->second <= state.again_ns) return;
     known->second = state.again_ns;
     Row& row = rows_[state.ran.count()];
-    if (row.size() > kStates) return;
     row.push({state.again_ns, state.bytes, static_cast<int>(states_.size())});
     states_.push_back(std::move(state));
   }

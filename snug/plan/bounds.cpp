@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 #include "snug/plan/instant.h"
 
@@ -13,6 +14,7 @@ constexpr size_t kCandidates = 24;        // Units that are looked at for a boun
 constexpr size_t kMostInstants = 16;      // Those of them where it is worked out,
 constexpr size_t kInstantsWork = 60'000;  // as long as they have so many units together; but three.
 constexpr size_t kHeaviest = 8;           // Units that are looked at for a bound on the bytes.
+constexpr int64_t kGatheringWork = 20'000'000;  // Values looked at for another one.
 
 // The fullest positions of the program, spread out.
 std::vector<int> fullest(const Timeline& timeline, int64_t limit) {
@@ -62,19 +64,59 @@ int64_t pinned_bytes(const UnitGraph& graph) {
   return bytes;
 }
 
-// All that is needed at the end is there when the last of it is made.
-int64_t bytes_at_the_last(const UnitGraph& graph) {
-  int64_t least = INT64_MAX;
-  for (const Unit& unit : graph.units) {
-    const auto is_pinned = [&](int v) { return graph.pinned[v] != 0; };
-    if (std::ranges::none_of(unit.out, is_pinned)) continue;
-    int64_t beside = working_bytes(graph, unit);
-    for (const int v : unit.in) beside -= graph.pinned[v] ? graph.bytes[v] : 0;
-    for (const int v : unit.out) beside -= graph.pinned[v] ? graph.bytes[v] : 0;
-    least = std::min(least, beside);
+// What it takes to have some values at one time: when the last of them is made, the others are
+// there already.
+class Gathering {
+ public:
+  explicit Gathering(const UnitGraph& graph)
+      : graph_(graph),
+        makers_(graph.bytes.size()),
+        is_wanted_(graph.bytes.size(), 0),
+        seen_(graph.units.size(), 0) {
+    for (int u = 0; u < static_cast<int>(graph.units.size()); ++u) {
+      for (const int v : graph.units[u].out) makers_[v].push_back(u);
+      working_.push_back(working_bytes(graph, graph.units[u]));
+    }
   }
-  return pinned_bytes(graph) + (least == INT64_MAX ? 0 : std::max<int64_t>(0, least));
-}
+
+  int64_t working(int unit) const { return working_[unit]; }
+
+  // No sequence has these values at once in fewer bytes.
+  int64_t bytes(const std::vector<int>& values) {
+    ++look_;
+    int64_t all = 0;
+    for (const int v : values) {
+      all += graph_.bytes[v];
+      is_wanted_[v] = look_;
+    }
+    int64_t least = INT64_MAX;
+    for (const int v : values) {
+      for (const int maker : makers_[v]) {
+        if (std::exchange(seen_[maker], look_) != look_)
+          least = std::min(least, beside(graph_.units[maker]) + working_[maker]);
+      }
+      if (work_ > kGatheringWork) return all;
+    }
+    return least == INT64_MAX ? all : all + std::max<int64_t>(0, least);
+  }
+
+ private:
+  // The wanted values that the unit reads or makes, which count with it: less than nothing.
+  int64_t beside(const Unit& unit) {
+    int64_t bytes = 0;
+    for (const int v : unit.in) bytes -= is_wanted_[v] == look_ ? graph_.bytes[v] : 0;
+    for (const int v : unit.out) bytes -= is_wanted_[v] == look_ ? graph_.bytes[v] : 0;
+    work_ += static_cast<int64_t>(unit.in.size() + unit.out.size());
+    return bytes;
+  }
+
+  const UnitGraph& graph_;
+  std::vector<std::vector<int>> makers_;  // By value.
+  std::vector<int64_t> working_;          // By unit.
+  std::vector<int> is_wanted_, seen_;     // By value, by unit: in which look.
+  int look_ = 0;
+  int64_t work_ = 0;
+};
 
 }  // namespace
 
@@ -86,16 +128,22 @@ int64_t least_bytes_beside_a_file(const UnitGraph& graph) {
 }
 
 int64_t least_bytes(const UnitGraph& graph) {
-  int64_t most = bytes_at_the_last(graph);
-  std::vector<int64_t> own;
-  for (int u = 0; u < graph.program_size; ++u) own.push_back(working_bytes(graph, graph.units[u]));
+  Gathering gathering(graph);
+  std::vector<int> pinned;
+  for (size_t v = 0; v < graph.bytes.size(); ++v) {
+    if (graph.pinned[v]) pinned.push_back(static_cast<int>(v));
+  }
+  int64_t most = gathering.bytes(pinned);
+  for (int u = 0; u < graph.program_size; ++u)
+    most = std::max({most, gathering.working(u), gathering.bytes(graph.units[u].in)});
   std::vector<int> order(graph.program_size);
   std::iota(order.begin(), order.end(), 0);
   const auto heaviest = order.begin() + std::min<std::ptrdiff_t>(kHeaviest, graph.program_size);
-  std::partial_sort(order.begin(), heaviest, order.end(),
-                    [&](int a, int b) { return std::pair(-own[a], a) < std::pair(-own[b], b); });
+  std::partial_sort(order.begin(), heaviest, order.end(), [&](int a, int b) {
+    return std::pair(-gathering.working(a), a) < std::pair(-gathering.working(b), b);
+  });
   for (auto u = order.begin(); u != heaviest; ++u)
-    most = std::max(most, own[*u] + must_cross(graph, *u));
+    most = std::max(most, gathering.working(*u) + must_cross(graph, *u));
   return most;
 }
 

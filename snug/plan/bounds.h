@@ -8,7 +8,8 @@
 namespace snug {
 
 // No sequence in any order lives in fewer bytes: what one unit needs for itself with what must
-// cross its first execution, or what is needed at the end with what the last of it is made from.
+// cross its first execution; or what it reads, or is needed at the end, with what the last of that
+// is made from.
 // What must cross is a minimum cut: what cannot be made again, or what it would be made from.
 int64_t least_bytes(const UnitGraph& graph);
 

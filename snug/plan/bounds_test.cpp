@@ -71,5 +71,21 @@ TEST(Bounds, CountsWhatIsNeededToMakeAValueAgain) {
   EXPECT_NEAR(least_cost_ns(graph, 64 + 640 + 6400), 81 + 51, 1);
 }
 
+// Many values made from one large value, all of them read by one node: when the last of them is
+// made, the others are there, and so is the large one.
+TEST(Bounds, WhatIsReadAtOnceHasToBeGathered) {
+  Problem problem{.values = {{.bytes = 64, .given = true}, {.bytes = 640}}, .stages = {{}}};
+  problem.nodes.push_back({.in = {0}, .out = {1}, .cost_ns = 1});
+  std::vector<int> leaves;
+  for (int i = 0; i < 5; ++i) {
+    leaves.push_back(static_cast<int>(problem.values.size()));
+    problem.values.push_back({.bytes = 64});
+    problem.nodes.push_back({.in = {1}, .out = {leaves.back()}, .cost_ns = 1});
+  }
+  problem.nodes.push_back({.in = leaves, .cost_ns = 1});
+  const UnitGraph graph(problem);
+  EXPECT_EQ(least_bytes(graph), 640 + 5 * 64);
+}
+
 }  // namespace
 }  // namespace snug

@@ -1,5 +1,7 @@
 #include "snug/plan/demand.h"
 
+#include "snug/plan/make_first.h"
+
 namespace snug {
 namespace {
 
@@ -35,12 +37,13 @@ class Demand {
 
   // Where the unit may not run again here, the copy before simply lives on.
   void need(int value) {
-    const int producer = graph_.producer[value];
-    if (there_[value] || producer < 0) return;
-    const Unit& unit = graph_.units[producer];
-    if (!unit.pure || unit.section != timeline_.section(position_)) return;
-    for (const int v : unit.in) need(v);
-    run(producer, /*before=*/false);
+    const auto wants = [&](int v) {
+      const int producer = graph_.producer[v];
+      if (there_[v] || producer < 0) return false;
+      const Unit& unit = graph_.units[producer];
+      return unit.pure && unit.section == timeline_.section(position_);
+    };
+    make_first(graph_, value, wants, [&](int unit) { run(unit, /*before=*/false); });
   }
 
   // What was made only to make something else does not stay.

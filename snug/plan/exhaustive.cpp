@@ -12,6 +12,7 @@ namespace snug {
 namespace {
 
 constexpr size_t kMostUnits = 16, kMostValues = 64;
+constexpr size_t kMostOverwrites = 8;  // Of a unit: all their sets are tried.
 constexpr size_t kMostStates = 150'000;
 
 using Values = uint64_t;
@@ -38,7 +39,8 @@ struct Visit {
 
 class Exhaustive {
  public:
-  Exhaustive(const UnitGraph& graph, int64_t limit) : graph_(graph), limit_(limit) {
+  Exhaustive(const UnitGraph& graph, int64_t limit, Sharing sharing)
+      : graph_(graph), limit_(limit), sharing_(sharing) {
     for (const Unit& unit : graph.units) {
       reads_.push_back(mask(unit.in));
       writes_.push_back(mask(unit.out));
@@ -61,8 +63,8 @@ class Exhaustive {
       Visit& visit = visits_[state];
       if (visit.done) continue;
       visit.done = true;
-      if (state.ran == all && (state.there & pinned_) == pinned_) return {true, path(state)};
       if (visits_.size() > kMostStates) return {};
+      if (state.ran == all && (state.there & pinned_) == pinned_) return {true, path(state)};
       for (int u = 0; u < static_cast<int>(graph_.units.size()); ++u) {
         if ((reads_[u] & ~state.there) == 0 && may_run(u, state))
           run_unit(u, state, visit.again_ns);
@@ -142,13 +144,34 @@ class Exhaustive {
     const Values droppable =
         state.ran == 0 ? 0 : state.there & ~reads_[unit] & ~writes_[unit] & ~stays_;
     const auto reached = [&](Values there) { reach({{ran, there}, cost}, state, unit); };
-    drop_some(after, droppable, excess, reached);
-    for (const Overwrite& o : u.overwrites) {
-      const int in = u.in[o.input], out = u.out[o.output];
-      if (graph_.bytes[in] != graph_.bytes[out]) continue;  // An older copy of `out` goes first.
-      if (stays_ >> in & 1) continue;
-      drop_some(after & ~(Values{1} << in), droppable, excess - graph_.bytes[out], reached);
+    share_some(u, 0, {after, droppable, 0}, excess, reached);
+  }
+
+  // While a unit runs.
+  struct Room {
+    Values there, droppable;
+    Values placed;  // Results that stand where inputs stood, which are there no longer.
+  };
+
+  // All ways to let results stand in the places of inputs, as long as there is too little room. An
+  // older copy of such a result goes first.
+  template <typename Reached>
+  void share_some(const Unit& u, size_t from, const Room& room, int64_t excess,
+                  const Reached& reached) {
+    drop_some(room.there, room.droppable, excess, reached);
+    for (size_t i = from; i < u.overwrites.size() && excess > 0; ++i) {
+      const int in = u.in[u.overwrites[i].input], out = u.out[u.overwrites[i].output];
+      const Values in_bit = Values{1} << in, out_bit = Values{1} << out;
+      if ((room.there & in_bit & ~stays_) == 0 || (room.placed & out_bit) != 0) continue;
+      if (!may_share(in, out)) continue;
+      share_some(u, i + 1, {room.there & ~in_bit, room.droppable, room.placed | out_bit},
+                 excess - graph_.bytes[out], reached);
     }
+  }
+
+  bool may_share(int in, int out) const {
+    const int64_t before = graph_.bytes[in], after = graph_.bytes[out];
+    return after == before || (after < before && sharing_ == Sharing::any);
   }
 
   // All smallest sets of values that make room for the excess: nothing is dropped without need,
@@ -174,6 +197,7 @@ class Exhaustive {
 
   const UnitGraph& graph_;
   int64_t limit_;
+  Sharing sharing_;
   std::vector<Values> reads_, writes_;
   Values given_ = 0, pinned_ = 0;
   Values stays_ = 0;  // Is never dropped: it could not come back, or it takes nothing.
@@ -190,9 +214,20 @@ class Exhaustive {
 
 }  // namespace
 
-ExhaustiveResult search_exhaustively(const UnitGraph& graph, int64_t limit) {
+bool has_smaller_results(const UnitGraph& graph) {
+  return std::ranges::any_of(graph.units, [&](const Unit& unit) {
+    return std::ranges::any_of(unit.overwrites, [&](const Overwrite& o) {
+      const int64_t bytes = graph.bytes[unit.out[o.output]];
+      return bytes > 0 && bytes < graph.bytes[unit.in[o.input]];
+    });
+  });
+}
+
+ExhaustiveResult search_exhaustively(const UnitGraph& graph, int64_t limit, Sharing sharing) {
   if (graph.units.size() > kMostUnits || graph.bytes.size() > kMostValues) return {};
-  return Exhaustive(graph, limit).run();
+  const auto has_many = [](const Unit& unit) { return unit.overwrites.size() > kMostOverwrites; };
+  if (std::ranges::any_of(graph.units, has_many)) return {};
+  return Exhaustive(graph, limit, sharing).run();
 }
 
 }  // namespace snug

@@ -16,7 +16,16 @@ struct ExhaustiveResult {
   std::optional<std::vector<int>> sequence;
 };
 
+// Which results may stand where an input stood. equal: those of its size, as a Timeline counts
+// them. any: smaller ones too, whose place is then no larger than they are. No plan lives in less
+// than that, so what is proven with it is proven; but a sequence may not be placed as low.
+enum class Sharing { equal, any };
+
+// Whether that makes a difference.
+bool has_smaller_results(const UnitGraph& graph);
+
 // Any order of the units, any unit again at any time. For up to 16 units and 64 values.
-ExhaustiveResult search_exhaustively(const UnitGraph& graph, int64_t limit);
+ExhaustiveResult search_exhaustively(const UnitGraph& graph, int64_t limit,
+                                     Sharing sharing = Sharing::equal);
 
 }  // namespace snug

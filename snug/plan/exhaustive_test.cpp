@@ -5,6 +5,7 @@
 #include "snug/plan/bounds.h"
 #include "snug/plan/random_problem.h"
 #include "snug/plan/recompute.h"
+#include "snug/plan/squeezer.h"
 
 namespace snug {
 namespace {
@@ -48,6 +49,62 @@ TEST(Exhaustive, MayChangeTheOrder) {
   EXPECT_LE(Timeline(graph, *result.sequence).peak(), testing::kBranchAfterBranch);
   EXPECT_TRUE(search_exhaustively(graph, 64 + 640).complete);
   EXPECT_FALSE(search_exhaustively(graph, 64 + 640).sequence);
+}
+
+// Two branches whose ends are smaller than what they read, and stand in its place.
+Problem shrinking_branches() {
+  Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true},
+                             {.bytes = 640},
+                             {.bytes = 640},
+                             {.bytes = 320},
+                             {.bytes = 320}},
+                  .stages = {{}}};
+  problem.nodes = {{.in = {0}, .out = {1}, .cost_ns = 1},
+                   {.in = {0}, .out = {2}, .cost_ns = 1},
+                   {.in = {1}, .out = {3}, .overwrites = {{0, 0}}, .cost_ns = 1},
+                   {.in = {2}, .out = {4}, .overwrites = {{0, 0}}, .cost_ns = 1},
+                   {.in = {3, 4}, .cost_ns = 1}};
+  return problem;
+}
+
+TEST(Exhaustive, ASmallerResultMayStandInThePlaceOfALargerInput) {
+  const Problem problem = shrinking_branches();
+  const UnitGraph graph(problem);
+  constexpr int64_t kOneAtATime = 64 + 320 + 640;
+  EXPECT_TRUE(has_smaller_results(graph));
+  EXPECT_TRUE(search_exhaustively(graph, kOneAtATime, Sharing::any).sequence);
+  EXPECT_FALSE(search_exhaustively(graph, kOneAtATime - 1, Sharing::any).sequence);
+  Squeezer squeezer(problem);
+  EXPECT_FALSE(squeezer.is_impossible(kOneAtATime));
+  EXPECT_TRUE(squeezer.is_impossible(kOneAtATime - 1));
+  const std::optional<Plan> plan = squeezer.plan(kOneAtATime, Effort::thorough);
+  ASSERT_TRUE(plan);
+  validate(problem, *plan);
+  EXPECT_EQ(plan->arena_bytes, kOneAtATime);
+}
+
+TEST(Exhaustive, SeveralResultsMayStandInThePlacesOfInputsAtOnce) {
+  Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true},
+                             {.bytes = 640},
+                             {.bytes = 640},
+                             {.bytes = 640},
+                             {.bytes = 640},
+                             {.bytes = 64},
+                             {.bytes = 640}},
+                  .stages = {{}}};
+  // The last one is made too early by the program: so that does not fit.
+  problem.nodes = {{.in = {0}, .out = {6}, .cost_ns = 1},
+                   {.in = {0}, .out = {1}, .cost_ns = 1},
+                   {.in = {0}, .out = {2}, .cost_ns = 1},
+                   {.in = {1, 2}, .out = {3, 4}, .overwrites = {{0, 0}, {1, 1}}, .cost_ns = 1},
+                   {.in = {3, 4}, .out = {5}, .cost_ns = 1},
+                   {.in = {5, 6}, .cost_ns = 1}};
+  const UnitGraph graph(problem);
+  constexpr int64_t kLimit = 64 + 640 + 640 + 64;
+  const ExhaustiveResult result = search_exhaustively(graph, kLimit);
+  ASSERT_TRUE(result.sequence);
+  EXPECT_LE(Timeline(graph, *result.sequence).peak(), kLimit);
+  EXPECT_FALSE(search_exhaustively(graph, kLimit - 1).sequence);
 }
 
 }  // namespace

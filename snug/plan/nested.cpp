@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "snug/plan/make_first.h"
 #include "snug/plan/stretches.h"
 
 namespace snug {
@@ -166,14 +168,15 @@ class Nest {
 
   // Where the unit may not run again here, the copy before simply lives on.
   void need(int value) {
-    if (there_[value]) return;
-    const int producer = graph_.producer[value];
-    const Unit& unit = graph_.units[producer];
-    there_[value] = 1;
-    if (!unit.pure || unit.section != program_.section(next_)) return;
-    for (const int v : unit.in) need(v);
-    sequence_.push_back(producer);
-    for (const int v : unit.out) there_[v] = 1;
+    const auto wants = [&](int v) {
+      if (std::exchange(there_[v], 1) != 0) return false;
+      const Unit& unit = graph_.units[graph_.producer[v]];
+      return unit.pure && unit.section == program_.section(next_);
+    };
+    make_first(graph_, value, wants, [&](int u) {
+      sequence_.push_back(u);
+      for (const int v : graph_.units[u].out) there_[v] = 1;
+    });
   }
 
   const Timeline& program_;

@@ -23,49 +23,45 @@ class Listing {
         rule_(rule),
         readers_(graph.bytes.size(), 0),
         missing_(graph.program_size, 0),
-        age_(graph.bytes.size(), -1) {
+        age_(graph.bytes.size(), -1),
+        consumers_(graph.bytes.size()),
+        rank_(graph.program_size, 0),
+        state_(graph.program_size, State::waits) {
     for (int u = 0; u < graph.program_size; ++u) {
       const Unit& unit = graph.units[u];
-      for (const int v : unit.in) ++readers_[v];
       if (static_cast<size_t>(unit.section) >= waiting_.size())
         waiting_.resize(unit.section + 1, 0);
       ++waiting_[unit.section];
-    }
-    consumers_.resize(graph.bytes.size());
-    for (int u = 0; u < graph.program_size; ++u) {
-      for (const int v : graph.units[u].in) {
-        if (graph.producer[v] < 0) continue;
-        ++missing_[u];
+      for (const int v : unit.in) {
+        ++readers_[v];
         consumers_[v].push_back(u);
+        missing_[u] += graph.producer[v] < 0 ? 0 : 1;
       }
     }
+    ready_.resize(waiting_.size());
   }
 
   std::vector<int> run() {
     for (int u = 0; u < graph_.program_size; ++u) {
-      if (missing_[u] == 0) ready_.insert(u);
+      if (missing_[u] == 0) be_ready(u);
     }
-    while (!ready_.empty()) take(best());
+    for (int u = best(); u >= 0; u = best()) take(u);
     return std::move(sequence_);
   }
 
  private:
-  bool may_run(const Unit& unit) const {
-    if (unit.section != section_) return false;
-    return unit.pure || waiting_[section_] == 1;
-  }
+  enum class State : uint8_t { waits, ready, ran };
+  // Units that are not pure last; the least rank first, of those the first of the program.
+  using Key = std::tuple<bool, int64_t, int>;
 
-  int best() const {
-    int best = -1;
-    std::tuple<int64_t, int> best_key;
-    for (const int u : ready_) {
-      if (!may_run(graph_.units[u])) continue;
-      const std::tuple key{rank(graph_.units[u]), u};
-      if (best >= 0 && key >= best_key) continue;
-      best = u;
-      best_key = key;
-    }
-    return best;
+  Key key(int u) const { return {!graph_.units[u].pure, rank_[u], u}; }
+
+  // -1: there is none.
+  int best() {
+    while (section_ + 1 < static_cast<int>(waiting_.size()) && waiting_[section_] == 0) ++section_;
+    if (ready_.empty() || ready_[section_].empty()) return -1;
+    const auto [waits_for_all, rank, u] = *ready_[section_].begin();
+    return waits_for_all && waiting_[section_] > 1 ? -1 : u;
   }
 
   int64_t rank(const Unit& unit) const {
@@ -79,19 +75,36 @@ class Listing {
     return rule_ == Rule::most_freed ? -freed : -newest;
   }
 
+  void be_ready(int u) {
+    state_[u] = State::ready;
+    rank_[u] = rank(graph_.units[u]);
+    ready_[graph_.units[u].section].insert(key(u));
+  }
+
   void take(int u) {
     const Unit& unit = graph_.units[u];
-    ready_.erase(u);
+    ready_[unit.section].erase(key(u));
+    state_[u] = State::ran;
     sequence_.push_back(u);
-    for (const int v : unit.in) --readers_[v];
+    for (const int v : unit.in) {
+      if (--readers_[v] == 1) weigh_last_reader(v);
+    }
     for (const int v : unit.out) {
       age_[v] = static_cast<int>(sequence_.size());
       for (const int consumer : consumers_[v]) {
-        if (--missing_[consumer] == 0) ready_.insert(consumer);
+        if (--missing_[consumer] == 0) be_ready(consumer);
       }
     }
     --waiting_[unit.section];
-    while (section_ + 1 < static_cast<int>(waiting_.size()) && waiting_[section_] == 0) ++section_;
+  }
+
+  // It ends the value's life now. Nothing else changes the rank of a unit that is ready.
+  void weigh_last_reader(int value) {
+    const auto waits = [&](int u) { return state_[u] != State::ran; };
+    const int u = *std::ranges::find_if(consumers_[value], waits);
+    if (state_[u] != State::ready) return;
+    ready_[graph_.units[u].section].erase(key(u));
+    be_ready(u);
   }
 
   const UnitGraph& graph_;
@@ -102,7 +115,9 @@ class Listing {
   std::vector<int> waiting_;  // By section: units that have not run.
   std::vector<int> age_;      // By value: when it was made.
   std::vector<std::vector<int>> consumers_;
-  std::set<int> ready_;
+  std::vector<int64_t> rank_;         // By unit, of those that are ready.
+  std::vector<State> state_;          // By unit.
+  std::vector<std::set<Key>> ready_;  // By section.
   std::vector<int> sequence_;
 };
 

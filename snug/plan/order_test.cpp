@@ -50,5 +50,20 @@ TEST(Order, KeepsEveryUnitAndNeverRaisesThePeak) {
   }
 }
 
+// All of them are ready at once: each is weighed when something changes for it, not every time.
+TEST(Order, OneValueWithVeryManyReaders) {
+  constexpr int kReaders = 100'000;
+  Problem problem{.values = {{.bytes = 64, .given = true}, {.bytes = 640}}, .stages = {{}}};
+  problem.nodes.push_back({.in = {0}, .out = {1}, .cost_ns = 1});
+  for (int i = 0; i < kReaders; ++i) {
+    problem.values.push_back({.bytes = 64});
+    problem.nodes.push_back({.in = {1}, .out = {2 + 2 * i}, .cost_ns = 1});
+    problem.values.push_back({.bytes = 8});
+    problem.nodes.push_back({.in = {2 + 2 * i}, .out = {3 + 2 * i}, .cost_ns = 1});
+  }
+  const UnitGraph graph(problem);
+  EXPECT_EQ(best_order(graph, graph.program()).size(), graph.program().size());
+}
+
 }  // namespace
 }  // namespace snug

@@ -201,7 +201,13 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
   for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first, WalkOrder::frugal}) {
     if (!search.found()) search.consider(walk(graph, sequence, limit, order));
   }
-  if (!search.found() && effort == Effort::thorough) search.consider(search_widely(graph, limit));
+  return search.take();
+}
+
+std::optional<Sequence> recompute_in_any_order(const UnitGraph& graph, int64_t limit) {
+  int64_t work = search_work(graph, Effort::quick);
+  Search search(graph, limit, work);
+  search.consider(search_widely(graph, limit));
   return search.take();
 }
 

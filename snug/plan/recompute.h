@@ -24,6 +24,8 @@ std::optional<std::vector<int>> recompute(const UnitGraph& graph, const std::vec
 // The same from a sequence that is only a little above the limit; quicker, and near to it.
 std::optional<std::vector<int>> tighten(const UnitGraph& graph, const std::vector<int>& sequence,
                                         int64_t limit, int64_t& work);
+// A last try for some dozen units: from no sequence at all.
+std::optional<std::vector<int>> recompute_in_any_order(const UnitGraph& graph, int64_t limit);
 // What a search may cost.
 int64_t search_work(const UnitGraph& graph, Effort effort);
 

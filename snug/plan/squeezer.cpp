@@ -76,6 +76,13 @@ const ExhaustiveResult& Squeezer::truth(int64_t limit) {
   return truth_;
 }
 
+const ExhaustiveResult& Squeezer::proof(int64_t limit) {
+  if (!has_smaller_results(graph())) return truth(limit);
+  if (proof_limit_ != limit) proof_ = search_exhaustively(graph(), limit, Sharing::any);
+  proof_limit_ = limit;
+  return proof_;
+}
+
 const DeepResult& Squeezer::last_look(int64_t capacity) {
   int64_t work = kDeepWork;
   if (looked_limit_ != capacity) looked_ = search_deeply(graph(), capacity, work);
@@ -85,10 +92,13 @@ const DeepResult& Squeezer::last_look(int64_t capacity) {
 
 bool Squeezer::is_impossible(int64_t capacity) {
   if (fits_freely(capacity)) return false;
+  // Where a stage with parts runs again for one of its values, the others may not leave its lanes:
+  // the graph does not know that.
+  if (std::ranges::any_of(graph().units, &Unit::parts)) return false;
   if (capacity < least_bytes()) return true;
   if (spill_.allowed) return false;
-  const ExhaustiveResult& truth = this->truth(capacity);
-  if (truth.complete) return !truth.sequence;
+  const ExhaustiveResult& proof = this->proof(capacity);
+  if (proof.complete) return !proof.sequence;
   return last_look(capacity).complete && !last_look(capacity).sequence;
 }
 
@@ -97,16 +107,16 @@ void Squeezer::forget() {
   graph_.reset();
   late_.reset();
   order_.reset();
-  truth_ = {};
-  truth_limit_ = -1;
+  truth_ = proof_ = {};
+  truth_limit_ = proof_limit_ = -1;
   looked_ = {};
   looked_limit_ = -1;
 }
 
 double Squeezer::least_cost_ns(int64_t capacity) {
   if (spill_.allowed) return graph().cost_ns(graph().program());
-  const ExhaustiveResult& truth = this->truth(capacity);
-  if (truth.complete && truth.sequence) return graph().cost_ns(*truth.sequence);
+  const ExhaustiveResult& proof = this->proof(capacity);
+  if (proof.complete && proof.sequence) return graph().cost_ns(*proof.sequence);
   return snug::least_cost_ns(graph(), capacity);
 }
 
@@ -123,11 +133,12 @@ std::optional<std::vector<int>> Squeezer::find_sequence(const UnitGraph& graph, 
   std::optional<std::vector<int>> best = recompute(graph, *late_, limit, effort, work);
   if (best && (effort == Effort::quick || work <= 0)) return best;
   if (!order_) order_ = best_order(this->graph(), *late_);
-  if (*order_ == *late_) return best;
-  work = std::max(work, search_work(graph, Effort::quick));
-  std::optional<std::vector<int>> other = recompute(graph, *order_, limit, effort, work);
-  if (!best || (other && graph.cost_ns(*other) < graph.cost_ns(*best))) best = std::move(other);
-  return best;
+  if (*order_ != *late_) {
+    work = std::max(work, search_work(graph, Effort::quick));
+    std::optional<std::vector<int>> other = recompute(graph, *order_, limit, effort, work);
+    if (!best || (other && graph.cost_ns(*other) < graph.cost_ns(*best))) best = std::move(other);
+  }
+  return best || effort != Effort::thorough ? best : recompute_in_any_order(graph, limit);
 }
 
 std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
@@ -152,8 +163,9 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
 }
 
 std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
-  if (effort == Effort::quick) return squeeze(capacity, effort);
+  if (capacity < least_without_file()) return {};
   std::optional<Plan> plan = squeeze(capacity, effort);
+  if (effort == Effort::quick) return plan;
   const double least = kDear * graph().cost_ns(graph().program());
   const bool is_dear = plan && predicted_ns(*problem_, *plan) > least;
   // Where there is no late order, the best sequence is known.
@@ -170,6 +182,10 @@ std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
 // What can be held may not be placed: then the next sequence has to do with a little less.
 std::optional<Plan> Squeezer::looked_for(int64_t capacity) {
   int64_t look_work = kDeepWork, work = search_work(graph(), Effort::quick), limit = capacity;
+  if (const auto& shared = proof(capacity).sequence) {
+    Plan plan = lay_out(*problem_, graph().schedule(*shared), capacity, Aim::capacity);
+    if (plan.arena_bytes <= capacity) return plan;
+  }
   DeepResult look = last_look(capacity);
   while (look.sequence) {
     const auto sequence = without_waste(graph(), *look.sequence, limit, work);

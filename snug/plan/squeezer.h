@@ -26,13 +26,14 @@ class Squeezer {
   double free_ns() const { return free_ns_; }
   // Whether that plan is within the capacity.
   bool fits_freely(int64_t capacity);
-  // No plan has a smaller arena.
+  // No plan has a smaller arena, as long as stages with parts keep in their lanes what the program
+  // keeps there.
   int64_t least_bytes();
   // A plan whose arena is within the capacity; nothing when none was found. quick: any plan; full:
   // the least time that could be found. What is found with `quick` is found with `full`. Where it
   // has transfers it carries out with_transfers(problem(), its transfers).
   std::optional<Plan> plan(int64_t capacity, Effort effort);
-  // Proven: no plan has an arena within the capacity.
+  // Proven: no plan has an arena within the capacity. Of problems without parts.
   bool is_impossible(int64_t capacity);
   // Where there can be one: no less time than this. For an arena within the capacity.
   double least_cost_ns(int64_t capacity);
@@ -49,6 +50,7 @@ class Squeezer {
                                                 Effort effort);
   const UnitGraph& graph();
   const ExhaustiveResult& truth(int64_t limit);
+  const ExhaustiveResult& proof(int64_t limit);
   const DeepResult& last_look(int64_t capacity);
 
   const Problem* problem_;
@@ -63,6 +65,8 @@ class Squeezer {
   int64_t least_beside_file_ = -1;                // nor this.
   ExhaustiveResult truth_;                        // At the limit that was last asked for.
   int64_t truth_limit_ = -1;
+  ExhaustiveResult proof_;  // The same, whatever results may share: what it denies does not exist.
+  int64_t proof_limit_ = -1;
   DeepResult looked_;  // And this.
   int64_t looked_limit_ = -1;
 };

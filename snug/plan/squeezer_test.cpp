@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "snug/plan/layout.h"
 #include "snug/plan/random_problem.h"
 
 namespace snug {
@@ -80,6 +83,47 @@ TEST(Squeezer, TheLeastBudgetIsTheLeastOfAllWays) {
   // A search that is no proof may find a little less alone.
   EXPECT_LE(least * 96 / 100, least_plan({&ways[0], 1}).budget_bytes);
   EXPECT_LE(least * 96 / 100, least_plan({&ways[1], 1}).budget_bytes);
+}
+
+// Of a graph whose units are all pure: any of them next that can run, some of them again.
+std::vector<int> random_sequence(const UnitGraph& graph, testing::RandomProblem& dice) {
+  std::vector<int> sequence;
+  std::vector<char> made = graph.given, ran(graph.units.size(), 0);
+  for (int left = graph.program_size; left > 0;) {
+    const int u = dice.pick(0, graph.program_size - 1);
+    const Unit& unit = graph.units[u];
+    const auto is_made = [&](int v) { return made[v] != 0; };
+    if ((ran[u] && dice.pick(0, 3) > 0) || !std::ranges::all_of(unit.in, is_made)) continue;
+    sequence.push_back(u);
+    for (const int v : unit.out) made[v] = 1;
+    left -= ran[u] ? 0 : 1;
+    ran[u] = 1;
+  }
+  return sequence;
+}
+
+// Plans that know nothing of the proofs, in all orders and with results in all places that they may
+// have.
+TEST(Squeezer, WhatHasAPlanIsNotImpossible) {
+  int tight = 0;
+  for (uint64_t seed = 0; seed < 4000; ++seed) {
+    Problem problem = testing::RandomProblem(seed).make();
+    if (problem.nodes.size() > 12) continue;
+    for (ProblemNode& node : problem.nodes) node.recomputable = true;
+    Squeezer squeezer(problem);
+    const UnitGraph graph(problem);
+    testing::RandomProblem dice(seed);
+    int64_t lowest = INT64_MAX;
+    for (int i = 0; i < 30; ++i) {
+      const std::vector<int> sequence = random_sequence(graph, dice);
+      const Plan plan = lay_out(problem, graph.schedule(sequence), kUnlimited, Aim::lowest);
+      validate(problem, plan);
+      lowest = std::min(lowest, plan.arena_bytes);
+    }
+    EXPECT_FALSE(squeezer.is_impossible(lowest)) << "seed " << seed;
+    tight += squeezer.is_impossible(lowest * 9 / 10) ? 1 : 0;
+  }
+  EXPECT_GT(tight, 50);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ UnitGraph::UnitGraph(const Problem& problem) : producer(problem.values.size(), -
   for (const ProblemNode& node : problem.nodes) node_cost_ns.push_back(node.cost_ns);
   add_program(problem, local);
   add_pieces(problem, local);
-  measure_lanes(problem);
+  measure_lanes(problem, local);
 }
 
 void UnitGraph::add_program(const Problem& problem, const std::vector<char>& local) {
@@ -122,13 +122,20 @@ void UnitGraph::add_pieces(const Problem& problem, const std::vector<char>& loca
   }
 }
 
-// The lanes of every stage and piece, one after the other.
-void UnitGraph::measure_lanes(const Problem& problem) {
+// The lanes of every stage and piece, one after the other. What a piece makes for others counts
+// with its own bytes, though nobody reads it here.
+void UnitGraph::measure_lanes(const Problem& problem, const std::vector<char>& local) {
   Schedule schedule = program_order(problem);
   const size_t stages = schedule.size();
   for (size_t u = program_size; u < units.size(); ++u)
     schedule.push_back({units[u].stage, units[u].nodes});
   Lifetimes lives = lifetimes(problem, schedule);
+  const auto counts_itself = [&](int buffer) { return !local[lives.buffers[buffer].value]; };
+  for (std::vector<Block>& lanes : lives.lanes) {
+    std::erase_if(lanes, [&](const Block& block) {
+      return !block.buffers.empty() && std::ranges::all_of(block.buffers, counts_itself);
+    });
+  }
   place_lanes(problem, lives);
   size_t piece = stages;
   size_t stage = 0;

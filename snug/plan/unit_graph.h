@@ -48,7 +48,7 @@ struct UnitGraph {
  private:
   void add_program(const Problem& problem, const std::vector<char>& local);
   void add_pieces(const Problem& problem, const std::vector<char>& local);
-  void measure_lanes(const Problem& problem);
+  void measure_lanes(const Problem& problem, const std::vector<char>& local);
 };
 
 }  // namespace snug

@@ -45,6 +45,25 @@ TEST(UnitGraph, APieceOfAStageMakesOneValueAgain) {
   EXPECT_LE(relu.extra_bytes, graph.units[0].extra_bytes + 64);
 }
 
+// Of a node with two results, both read by later stages: the piece for either makes both.
+TEST(UnitGraph, APieceCountsWhatItMakesForOthersOnce) {
+  Problem problem{.values = {{.bytes = 4096, .part_bytes = 64, .given = true},
+                             {.bytes = 4096, .part_bytes = 64},
+                             {.bytes = 4096, .part_bytes = 64},
+                             {.bytes = 4096, .part_bytes = 64},
+                             {.bytes = 64, .pinned = true}},
+                  .stages = {{.parts = 64, .lanes = 2}, {}}};
+  problem.nodes = {{.in = {0}, .out = {1, 2}, .cost_ns = 1},
+                   {.in = {1}, .out = {3}, .cost_ns = 1},
+                   {.in = {1, 2, 3}, .out = {4}, .cost_ns = 1, .stage = 1}};
+  const UnitGraph graph(problem);
+  for (const int value : {1, 2}) {
+    const Unit& piece = graph.units[graph.producer[value]];
+    EXPECT_EQ(piece.out, (std::vector<int>{1, 2}));
+    EXPECT_EQ(piece.extra_bytes, 0) << value;
+  }
+}
+
 TEST(UnitGraph, ThePlanRunsTheCheapPieceOnly) {
   const Problem problem = two_results();
   Squeezer squeezer(problem);

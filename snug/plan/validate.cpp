@@ -141,6 +141,9 @@ class Replay {
     require(stage.parts == problem_.stages[node.stage].parts &&
                 stage.lanes == problem_.stages[node.stage].lanes,
             "{} runs in other parts or lanes than its stage", node.name);
+    // What else belongs to a stage (the rows of a part, whether it commits) goes by its first node.
+    require(node.stage == node_of(stage.first_step).stage, "{} runs in a stage of others",
+            node.name);
     check_values(node, step.in, node.in);
     check_values(node, step.out, node.out);
     const int64_t limit = stage.parts > 1 ? stage.lane_bytes : plan_.arena_bytes;

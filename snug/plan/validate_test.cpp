@@ -125,6 +125,17 @@ TEST_F(ValidateTest, ImpureNodeRunsOnce) {
   });
 }
 
+// How many rows a part has, and whether it commits, is a stage's: its nodes have no other one.
+TEST_F(ValidateTest, NodesOfAnotherStage) {
+  problem_.stages.push_back({});
+  problem_.nodes[4].stage = 2;
+  plan_ = make_plan(problem_, kUnlimited);
+  expect_refused("make_y runs in a stage of others", [](Plan& p) {
+    p.stages[1].last_step = p.stages[2].last_step;
+    p.stages.pop_back();
+  });
+}
+
 // Random single changes of offsets are either harmless by the brute-force rule or refused.
 TEST(Validate, MovedBuffersAreCaught) {
   int refused = 0, tried = 0;
