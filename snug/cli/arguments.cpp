@@ -85,6 +85,7 @@ Examples:
 constexpr const char* kCheckExamples = R"(
 Examples:
   snug check adult.csv --label income    columns, classes, bad rows, what to mend
+  snug check part-*.csv                  several files with the same columns, as one table
   snug check new.csv --against run.yaml  would a model of this run understand these rows?
   snug check x.npy                       its rows, its range, rows that are not finite
   snug check reviews.txt --text --label labels.txt
@@ -170,6 +171,7 @@ void add_check(CLI::App& app, Line& line) {
       ->add_option("data", line.run_file,
                    "A data file (.csv, .tsv, .npy, .npz, .h5, IDX; .gz too) or a folder")
       ->type_name("DATA");
+  check->add_option("more", line.files, "More files of the same table")->type_name("MORE...");
   check->add_option("--against", line.against, "A run file whose training data it must be like")
       ->type_name("RUN.YAML");
   check

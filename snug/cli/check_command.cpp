@@ -44,6 +44,20 @@ void expect_data(const std::string& file) {
               file);
 }
 
+// What stands behind the data: more files of a table, and nothing else.
+void expect_files(const Arguments& arguments) {
+  for (const std::string& file : arguments.files) {
+    if (file.find('=') == std::string::npos || std::filesystem::exists(file)) continue;
+    throw Error("{}: check takes no settings; give --label COLUMN, or --against run.yaml", file);
+  }
+}
+
+void expect_one_file(const Arguments& arguments) {
+  if (arguments.files.empty()) return;
+  throw Error("{}: only the files of a table are checked together; check {} by itself",
+              arguments.run_file, arguments.files[0]);
+}
+
 Against against_of(const Arguments& arguments) {
   Against against;
   if (!arguments.label.empty()) against.labels = {arguments.label};
@@ -101,16 +115,46 @@ void print_columns(const TableReport& report) {
   }
 }
 
+// Many rows by what is wrong with them, then the first ones.
+void print_bad_rows(const TableReport& report) {
+  constexpr int64_t kFew = 3;
+  if (report.bad_rows == 0) return;
+  fmt::print("\nBad rows: {} of {}\n", report.bad_rows, report.scan.records);
+  if (report.bad_rows > kFew) {
+    int64_t others = report.bad_rows;
+    for (const BadRowKind& kind : report.kinds) {
+      fmt::print("  {:>6} x {}; the first: {}\n", kind.rows, kind.text(), kind.first);
+      others -= kind.rows;
+    }
+    if (others > 0) fmt::print("  {:>6} x something else\n", others);
+    fmt::print("\nThe first of them:\n");
+  }
+  for (const BadRow& row : report.listed) fmt::print("  {}\n", row.text());
+  if (report.bad_rows > std::ssize(report.listed)) {
+    fmt::print("  ... and {} more\n", report.bad_rows - std::ssize(report.listed));
+  }
+}
+
+// What can be done about bad rows but to mend them.
+std::string way_out(const TableReport& report) {
+  const double most = BadRowOptions().most;
+  std::string text = "mend the rows";
+  if (report.imputable == report.bad_rows)
+    text += ", or let a run take these cells for missing ones: data: {on_bad_row: impute}";
+  if (static_cast<double>(report.bad_rows) <= most * static_cast<double>(report.scan.records))
+    return text + ", or let a run leave them out: data: {on_bad_row: quarantine}";
+  return text + fmt::format(
+                    "; they are too many to be left out (bad_rows_at_most is {:g} % if not "
+                    "given)",
+                    100 * most);
+}
+
 void print_table(const std::string& name, const TableReport& report) {
   fmt::print("{}: {} rows, {} columns, the longest row in line {} with {} bytes\n\n", name,
              report.scan.records, report.scan.columns.size(), report.scan.longest_record_line,
              report.scan.longest_record);
   print_columns(report);
-  if (report.bad_rows > 0) fmt::print("\nBad rows: {}\n", report.bad_rows);
-  for (const BadRow& row : report.listed) fmt::print("  {}\n", row.text());
-  if (report.bad_rows > std::ssize(report.listed)) {
-    fmt::print("  ... and {} more\n", report.bad_rows - std::ssize(report.listed));
-  }
+  print_bad_rows(report);
   if (!report.wrong.empty()) fmt::print("\nTo mend:\n");
   for (const std::string& line : report.wrong) fmt::print("  {}\n", line);
   if (!report.notes.empty()) fmt::print("\nTo know:\n");
@@ -118,8 +162,7 @@ void print_table(const std::string& name, const TableReport& report) {
   if (report.is_clean()) {
     fmt::print("\nNothing is wrong.\n");
   } else if (report.bad_rows > 0) {
-    fmt::print(
-        "\nNext: mend the rows, or let a run leave them out: data: {{on_bad_row: quarantine}}\n");
+    fmt::print("\nNext: {}\n", way_out(report));
   }
 }
 
@@ -152,13 +195,21 @@ Json json_of(const TableReport& report) {
                    {"value", row.value},
                    {"problem", row.problem}});
   }
-  return {{"rows", report.scan.records}, {"columns", columns},
-          {"bad_rows", report.bad_rows}, {"listed", bad},
-          {"wrong", report.wrong},       {"notes", report.notes}};
+  Json kinds = Json::array();
+  for (const BadRowKind& kind : report.kinds)
+    kinds.push_back({{"rows", kind.rows}, {"what", kind.text()}, {"first", kind.first}});
+  return {{"rows", report.scan.records},
+          {"columns", columns},
+          {"bad_rows", report.bad_rows},
+          {"listed", bad},
+          {"kinds", kinds},
+          {"wrong", report.wrong},
+          {"notes", report.notes}};
 }
 
 int check_table(const Arguments& arguments) {
-  const std::vector<Path> patterns = {arguments.run_file};
+  std::vector<Path> patterns = {arguments.run_file};
+  patterns.insert(patterns.end(), arguments.files.begin(), arguments.files.end());
   const Against against = against_of(arguments);
   CsvTableOptions options = against.table;
   options.files = list_files(real_files(), patterns);
@@ -171,12 +222,15 @@ int check_table(const Arguments& arguments) {
     json.update(json_of(report));
     fmt::print("{}\n", json_text(json));
   } else {
-    print_table(arguments.run_file, report);
+    print_table(options.files.size() == 1 ? arguments.run_file
+                                          : fmt::format("{} files", options.files.size()),
+                report);
   }
   return exit;
 }
 
 int check_source(const Arguments& arguments, Source& source) {
+  expect_one_file(arguments);
   return print_arrays(arguments, {{arguments.run_file, report_on(source)}}, {});
 }
 
@@ -195,6 +249,7 @@ SourcePtr open_array(const Path& file, const data::Hdf5Array& array) {
 // Each array by itself: which of them belong together is the run's business, unless their names
 // say so.
 int check_hdf5(const Arguments& arguments) {
+  expect_one_file(arguments);
   const Path file = data::plain_file(real_files(), arguments.run_file, arguments.cache());
   std::vector<NamedReport> reports;
   std::vector<std::string> notes;
@@ -217,6 +272,7 @@ int check_hdf5(const Arguments& arguments) {
 
 // A text a line, or a text a file in folders that are classes.
 int check_texts(const Arguments& arguments) {
+  expect_one_file(arguments);
   data::TextOptions options;
   if (std::filesystem::is_directory(arguments.run_file)) {
     options.folder = arguments.run_file;
@@ -270,6 +326,7 @@ std::optional<RunFile> run_of_records(const Arguments& arguments) {
 }
 
 int check_folder(const Arguments& arguments) {
+  expect_one_file(arguments);
   const std::string& name = arguments.run_file;
   if (has_texts(name)) return check_texts(arguments);
   data::ImageFolderOptions options{.folder = name};
@@ -293,11 +350,13 @@ int check_command(const Arguments& arguments) {
   constexpr std::array<std::string_view, 2> kRecords = {".tfrecord", ".tfrecords"};
   const std::string& name = arguments.run_file;
   expect_data(name);
+  expect_files(arguments);
   if (arguments.text) return check_texts(arguments);
   if (std::filesystem::is_directory(name)) return check_folder(arguments);
   if (const std::optional<RunFile> run = run_of_records(arguments))
     return check_source(arguments, *open_like(arguments, *run));
-  if (name.ends_with(".npy")) return check_source(arguments, *data::npy(Path(name)));
+  if (name.ends_with(".npy"))
+    return check_source(arguments, *data::npy({.x = {name}, .y = {}, .cache = arguments.cache()}));
   if (name.ends_with(".npz"))
     return check_source(arguments, *data::npz({.file = name, .cache = arguments.cache()}));
   if (is_named(name, kHdf5)) return check_hdf5(arguments);

@@ -17,7 +17,7 @@ struct Arguments {
   std::string against, label;        // Of check: a run file, or a column or a file of labels,
   bool text = false;                 // and whether the data is a text a line.
   std::string action;                // Of checkpoint: "show" or "verify",
-  std::vector<std::string> files;    // and the checkpoints.
+  std::vector<std::string> files;    // and the checkpoints; of check: more files of a table.
   std::string output;                // Of convert and predict.
   std::vector<Override> settings;    // fit.epochs=3, --epochs 3.
   std::vector<int64_t> batch_sizes;  // Of plan.

@@ -45,7 +45,7 @@ SourcePtr open_npy(const RunFile& run, const YamlValue& files, const Path& cache
                    bool inputs_only) {
   const std::vector<Path> x = paths_of(run, file_of(files, "x"), cache);
   std::vector<data::NpyOptions> parts;
-  for (const Path& path : x) parts.push_back({.x = {path}, .y = {}});
+  for (const Path& path : x) parts.push_back({.x = {path}, .y = {}, .cache = cache});
   const auto add = [&](const YamlValue& value, const auto& put) {
     const std::vector<Path> paths = paths_of(run, value, cache);
     expect_as_many(value, paths.size(), x.size(), "x");

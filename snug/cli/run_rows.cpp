@@ -5,15 +5,15 @@
 #include "snug/train/step_graph.h"
 
 namespace snug::cli {
-namespace {
 
-// The classes that labels may have, where the loss wants their numbers.
 std::optional<int64_t> classes_of(const Model& model) {
   if (!model.is_compiled()) return {};
   const Types predictions = model.network().output_types();
   if (model.compiled().loss(0)->class_name() != "SparseCategoricalCrossentropy") return {};
   return predictions[0].shape[-1];
 }
+
+namespace {
 
 data::RowRules rules_of(const Model& model) {
   data::RowRules rules{.classes = classes_of(model)};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "snug/base/bytes.h"
+#include "snug/cli/class_names.h"
 #include "snug/cli/run_rows.h"
 #include "snug/data/block_shuffle.h"
 #include "snug/data/preprocessed.h"
@@ -28,6 +29,28 @@ void check_targets(const Session& session) {
   for (size_t i = 0; i < std::min(rows.size(), predictions.size()); ++i) {
     compiled.loss(i)->target_type(predictions[i], rows[i]);
   }
+}
+
+// Labels that are names have a class for each, all of which the model must tell apart. A row whose
+// label has too great a number would say less.
+void check_classes(const Session& session) {
+  const std::vector<std::string> names = class_names_of(session.model.columns);
+  const Types predictions = session.model.network().output_types();
+  const bool binary = session.model.compiled().loss(0)->class_name() == "BinaryCrossentropy" &&
+                      predictions[0].shape[-1] == 1;
+  const std::optional<int64_t> outputs = binary ? 2 : classes_of(session.model);
+  if (!outputs || std::ssize(names) <= *outputs) return;
+  constexpr size_t kMostNamed = 5;
+  std::string list;
+  for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
+    list += fmt::format("{}\"{}\"", i > 0 ? ", " : "", names[i]);
+  const bool named = session.columns && !session.columns->labels.empty();
+  throw Error(
+      "{} {} classes ({}{}), but the model tells {} apart; give the last layer {} units{}, or mend "
+      "classes that are one",
+      named ? session.columns->labels[0] + " has" : "the labels have", names.size(), list,
+      names.size() > kMostNamed ? ", ..." : "", *outputs, names.size(),
+      binary ? ", softmax, and sparse_categorical_crossentropy" : "");
 }
 
 // In the words of the command line.
@@ -159,6 +182,7 @@ Session open_session(const Arguments& arguments) {
   placed(place_of(session.run, "loss"), [&] {
     compile(session);
     check_targets(session);
+    check_classes(session);
   });
   check_rows(session, data);
   split_rows(session);

@@ -100,8 +100,9 @@ void BadRows::finish(int64_t rows, std::string_view file) {
   if (static_cast<double>(count_) > options_.most * static_cast<double>(rows)) {
     throw DataError(
         "{}: {} of {} rows are bad, more than the {:g} % that bad_rows_at_most allows; the first: "
-        "{}; mend the file, or allow more",
-        file, count_, rows, options_.most * 100, first_);
+        "{}; mend the file, or allow more{}",
+        file, count_, rows, options_.most * 100, first_,
+        rejected_ ? fmt::format(" (all of them are in {})", options_.rejected.string()) : "");
   }
   if (rejected_) {
     rejected_->sync();

@@ -53,6 +53,10 @@ TEST(BadRows, QuarantineIsACsvFile) {
             "t.csv,line 1,age,\"a,\"\"b\"\"\",a number was expected,\"a,\"\"b\"\"\n,1\"\n");
   expect_within(message_of([&] { BadRows(files, {.policy = BadRowPolicy::quarantine}); }),
                 "needs a file");
+  BadRows many(files, {.policy = BadRowPolicy::quarantine, .most = 0.1, .rejected = "many.csv"});
+  for (int i = 0; i < 2; ++i) many.add(row(i));
+  expect_within(message_of<DataError>([&] { many.finish(10, "t.csv"); }),
+                "(all of them are in many.csv)");
 }
 
 TEST(BadRows, AFullDiskIsAnError) {

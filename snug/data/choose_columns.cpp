@@ -208,6 +208,10 @@ Column choose_column(const ColumnScan& scan, const ColumnSetting& wish, Role rol
 // Of what was left to be chosen, and of categories whoever chose them.
 void add_doubts(const ColumnScan& scan, const Column& column, bool chosen,
                 std::vector<std::string>& doubts) {
+  if (chosen && !column.is_number()) {
+    if (std::optional<std::string> doubt = doubt_of_written_numbers(scan))
+      doubts.push_back(std::move(*doubt));
+  }
   if (column.use >= ColumnUse::one_hot) {
     for (std::string& doubt : words_written_twice(scan)) doubts.push_back(std::move(doubt));
   } else if (!chosen) {

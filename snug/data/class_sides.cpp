@@ -18,16 +18,17 @@ std::map<std::string, int64_t> ClassSides::totals() const {
   return totals;
 }
 
-std::vector<std::string> ClassSides::problems() const {
+std::vector<std::string> ClassSides::problems(const std::set<std::string>& passed_over) const {
   std::vector<std::string> lines;
   for (const auto& [name, sides] : counts_) {
-    if (sides.head > 0 && sides.tail > 0) continue;
+    if ((sides.head > 0 && sides.tail > 0) || passed_over.contains(name)) continue;
     const bool tail_only = sides.head == 0;
+    const int64_t rows = sides.head + sides.tail;
     lines.push_back(fmt::format(
-        "class {} has {} rows, all of them in the {} {:g} % of the rows: a validation_split of the "
-        "tail would {}; shuffle the file, or split it at random",
-        in_quotes(name), sides.head + sides.tail, tail_only ? "last" : "first",
-        100 * (tail_only ? tail_ : 1 - tail_),
+        "class {} has {}, all of them in the {} {:g} % of the rows: a validation_split of the tail "
+        "would {}; shuffle the file, or split it at random",
+        in_quotes(name), rows == 1 ? "1 row" : fmt::format("{} rows", rows),
+        tail_only ? "last" : "first", 100 * (tail_only ? tail_ : 1 - tail_),
         tail_only ? "never train on it" : "never validate it"));
   }
   return lines;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,7 @@ class ClassSides {
   // How many rows each class has, by name.
   std::map<std::string, int64_t> totals() const;
   // A line for each class that only one side has: how many rows, and what a split would do.
-  std::vector<std::string> problems() const;
+  std::vector<std::string> problems(const std::set<std::string>& passed_over = {}) const;
 
  private:
   struct Sides {

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 
 #include "snug/data/csv_cell.h"
+#include "snug/data/csv_reader.h"
 
 namespace snug {
 namespace {
@@ -21,24 +24,81 @@ std::string bare_word(std::string_view word) {
   return bare;
 }
 
+// "12 kg", "$1,200", "7%", "1,5": a number with something before it, behind it or within.
+struct WrittenNumber {
+  std::string_view before, behind;
+};
+
+std::optional<WrittenNumber> written_number(std::string_view word) {
+  constexpr std::string_view kDigits = "0123456789";
+  constexpr size_t kLongestUnit = 8;
+  constexpr std::array<std::string_view, 6> kSigns = {"", "$", "\u20ac", "\u00a3", "\u00a5", "+"};
+  const size_t first = word.find_first_of(kDigits), last = word.find_last_of(kDigits);
+  if (first == std::string_view::npos) return std::nullopt;
+  const auto without_blanks = [](std::string_view text) {
+    return trimmed_cell(text.data(), text.data() + text.size(), ',');
+  };
+  std::string_view before = without_blanks(word.substr(0, first));
+  if (before.ends_with("-")) before.remove_suffix(1);
+  const std::string_view number = word.substr(first, last - first + 1);
+  const std::string_view behind = without_blanks(word.substr(last + 1));
+  const bool is_plain = before.empty() && behind.empty() && number.find(',') == number.npos;
+  if (is_plain || number.find_first_not_of("0123456789.,") != number.npos) return std::nullopt;
+  if (behind.size() > kLongestUnit || std::ranges::count(kSigns, before) == 0) return std::nullopt;
+  return WrittenNumber{before, behind};
+}
+
 std::string times(int64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
 
 }  // namespace
 
-std::vector<std::string> words_written_twice(const ColumnScan& column) {
-  std::vector<std::string> doubts;
-  if (column.is_number() || column.values.is_full()) return doubts;
-  std::map<std::string, std::string> seen;
+std::vector<std::vector<std::string>> ways_of_writing(const ColumnScan& column) {
+  std::vector<std::vector<std::string>> groups;
+  if (column.is_number() || column.values.is_full()) return groups;
+  std::map<std::string, size_t> seen;
   for (const std::string& word : column.values.sorted()) {
-    const auto [other, is_new] = seen.emplace(bare_word(word), word);
-    if (is_new) continue;
+    const auto [group, is_new] = seen.emplace(bare_word(word), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[group->second].push_back(word);
+  }
+  std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
+  return groups;
+}
+
+std::vector<std::string> words_written_twice(const ColumnScan& column) {
+  constexpr size_t kMostWays = 5;
+  std::vector<std::string> doubts;
+  for (const std::vector<std::string>& words : ways_of_writing(column)) {
+    std::string list;
+    for (size_t i = 0; i < std::min(words.size(), kMostWays); ++i) {
+      const bool last = i + 1 == std::min(words.size(), kMostWays);
+      list += fmt::format("{}{} ({})", i == 0 ? "" : (last ? " and " : ", "), in_quotes(words[i]),
+                          times(column.values.count(words[i])));
+    }
     doubts.push_back(fmt::format(
-        "column {}: {} ({}) and {} ({}) look like one category written in two ways; write it one "
-        "way everywhere",
-        column.name, in_quotes(other->second), times(column.values.count(other->second)),
-        in_quotes(word), times(column.values.count(word))));
+        "column {}: {} look like one category written in {} ways; write it one way everywhere",
+        column.name, list, words.size() == 2 ? "two" : std::to_string(words.size())));
   }
   return doubts;
+}
+
+std::optional<std::string> doubt_of_written_numbers(const ColumnScan& column) {
+  constexpr size_t kLeastWords = 5;
+  if (column.is_number() || column.present() == 0) return std::nullopt;
+  const std::vector<std::string> words =
+      column.values.is_full() ? std::vector{column.first_text} : column.values.sorted();
+  if (!column.values.is_full() && words.size() < kLeastWords) return std::nullopt;
+  const std::optional<WrittenNumber> first = written_number(words[0]);
+  const bool alike =
+      first && std::ranges::all_of(words, [&](const std::string& word) {
+        const std::optional<WrittenNumber> other = written_number(word);
+        return other && other->before == first->before && other->behind == first->behind;
+      });
+  if (!alike) return std::nullopt;
+  return fmt::format(
+      "column {}: its cells look like numbers that are written in another way, such as {}, so each "
+      "is taken for a text; write them as plain numbers, such as 1234.5",
+      column.name, in_quotes(words.back()));
 }
 
 std::optional<std::string> doubt_of_id(const ColumnScan& column) {

@@ -9,8 +9,13 @@
 
 namespace snug {
 
-// Categories that a person would take for the same: "<=50K" and "<=50K.".
+// Categories that a person would take for the same, those of one together: "<=50K" and "<=50K.".
+std::vector<std::vector<std::string>> ways_of_writing(const ColumnScan& column);
+// A line for each of them.
 std::vector<std::string> words_written_twice(const ColumnScan& column);
+
+// A column of texts that a person would take for numbers: "12 kg", "$1,200", "7%", "1,5".
+std::optional<std::string> doubt_of_written_numbers(const ColumnScan& column);
 
 // A column that numbers the rows, as an id does, and says nothing about other rows. Of few rows it
 // may be chance.

@@ -245,9 +245,9 @@ class Packing {
 };
 
 // All that the packed rows depend on.
-Path packed_path(const CsvOptions& options, FileSystem& files) {
+Path packed_path(const CsvOptions& options, const std::string& identity) {
   if (options.cache.empty()) return {};
-  std::string key = identity_of(files, options.files);
+  std::string key = identity;
   key += fmt::format("{}|{}|{}|{}|{}\n", static_cast<int>(options.bad_rows.policy),
                      options.bad_rows.most, options.header ? (*options.header ? 1 : 0) : 2,
                      static_cast<int>(options.delimiter), options.wishes.weight);
@@ -393,10 +393,9 @@ Columns columns_like(const Columns& like, const CsvTable& table) {
 
 namespace {
 
-CsvData read_table(const CsvOptions& options) {
-  FileSystem& files = options.file_system != nullptr ? *options.file_system : real_files();
+CsvData read_table(const CsvOptions& options, FileSystem& files, const std::string& identity) {
   CsvTable table(files, {options.files, options.header, options.delimiter});
-  const Path path = packed_path(options, files);
+  const Path path = packed_path(options, identity);
   if (!path.empty()) files.create_directories(options.cache);
   if (std::optional<CsvData> kept = from_cache(options, files, path)) return std::move(*kept);
 
@@ -430,7 +429,16 @@ CsvData read_table(const CsvOptions& options) {
 }  // namespace
 
 CsvData csv(const CsvOptions& options) {
-  CsvData data = read_table(options);
+  if (options.files.empty()) throw Error("csv: no file was given");
+  FileSystem& files = options.file_system != nullptr ? *options.file_system : real_files();
+  const std::string identity = identity_of(files, options.files);
+  CsvData data = read_table(options, files, identity);
+  if (identity_of(files, options.files) != identity) {
+    throw FileError(
+        "{}: it was changed while it was read, so its rows do not belong together; leave the file "
+        "alone and start again",
+        options.files[0].string());
+  }
   if (options.like != nullptr) return data;
   for (const std::string& doubt : data.columns.doubts)
     log_message(LogLevel::warning, "{}: {}", options.files[0].string(), doubt);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 
 #include "snug/base/error.h"
@@ -17,10 +18,24 @@ const char* find_char(const char* from, const char* to, char c) {
 
 bool is_blank(char c, char delimiter) { return c == ' ' || (c == '\t' && delimiter != '\t'); }
 
-char likely_delimiter(std::string_view first_line) {
-  constexpr std::array kDelimiters = {',', '\t', ';', '|'};
-  return *std::ranges::max_element(kDelimiters, {},
-                                   [&](char c) { return std::ranges::count(first_line, c); });
+// The one that the first record has most of; what stands in quotes does not count.
+char likely_delimiter(std::string_view text, char newline) {
+  constexpr std::string_view kDelimiters = ",\t;|";
+  std::array<size_t, kDelimiters.size()> counts{};
+  bool quoted = false, may_open = true;  // A quote opens a cell where one begins.
+  bool blank = true;                     // Nothing has come but blank lines.
+  for (const char c : text) {
+    blank &= c == newline || c == '\r' || c == ' ';
+    if (quoted || (c == '"' && may_open)) {
+      quoted = quoted ? c != '"' : true;
+      continue;
+    }
+    if (c == newline && !blank) break;
+    const size_t found = kDelimiters.find(c);
+    if (found != std::string_view::npos) ++counts[found];
+    may_open = found != std::string_view::npos || (may_open && (c == ' ' || blank));
+  }
+  return kDelimiters[static_cast<size_t>(std::ranges::max_element(counts) - counts.begin())];
 }
 
 void split_plain(CsvRecord& record, char delimiter) {
@@ -64,6 +79,23 @@ void split_quoted(CsvRecord& record, char delimiter, std::string& unquoted) {
   }
 }
 
+// What a file that was taken for a table is; empty: it may be one.
+std::string_view other_format(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return "";
+  std::string start;
+  for (const char c : text.substr(begin, 16))
+    start += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (start.starts_with("pk\x03\x04"))
+    return "a zip file, as an Excel workbook is one too; unpack it, or save the sheet as CSV";
+  if (start.starts_with("\xd0\xcf\x11\xe0")) return "an old Excel workbook; save the sheet as CSV";
+  if (start.starts_with("par1")) return "a Parquet file; save it as CSV";
+  if (start.starts_with("<!doctype html") || start.starts_with("<html"))
+    return "a web page; was the download refused? Download the file itself";
+  if (start.starts_with("[{") || start.starts_with("{\"")) return "JSON; save it as CSV";
+  return "";
+}
+
 }  // namespace
 
 std::string_view trimmed_cell(const char* from, const char* to, char delimiter) {
@@ -83,6 +115,9 @@ void CsvReader::recognise(char delimiter) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     throw DataError("{}: it is written in UTF-16; save it as UTF-8", name_);
   }
+  if (const std::string_view other = other_format(text); !other.empty()) {
+    throw DataError("{}: it is no text with columns, but {}", name_, other);
+  }
   if (const size_t at = text.substr(0, 4096).find('\0'); at != std::string_view::npos) {
     throw DataError("{}: byte {} is 0, so it is no text with columns; check the path", name_, at);
   }
@@ -91,8 +126,7 @@ void CsvReader::recognise(char delimiter) {
   if (text.find('\n') == std::string_view::npos && text.find('\r') != std::string_view::npos) {
     dialect_.newline = '\r';
   }
-  dialect_.delimiter =
-      delimiter != 0 ? delimiter : likely_delimiter(text.substr(0, text.find(dialect_.newline)));
+  dialect_.delimiter = delimiter != 0 ? delimiter : likely_delimiter(text, dialect_.newline);
 }
 
 void CsvReader::skip_byte_order_mark() {

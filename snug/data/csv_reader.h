@@ -73,7 +73,8 @@ class CsvReader {
  public:
   static constexpr size_t kMostRecordBytes = size_t{1} << 20;
 
-  // `delimiter` 0: a comma, a tab, a semicolon or a bar, whichever the first line has most of.
+  // `delimiter` 0: a comma, a tab, a semicolon or a bar, whichever the first record has most of
+  // outside of quotes.
   // Throws FileError; DataError for UTF-16 and for files with NUL bytes at their start.
   CsvReader(FileSystem& files, const Path& path, char delimiter = 0);
 

@@ -37,6 +37,21 @@ TEST(CsvReader, FindsTheDelimiter) {
   EXPECT_EQ(parse("a|b\n1|2\n"), expected);
   EXPECT_EQ(parse("a:b\n1:2\n", ':'), expected);
   EXPECT_EQ(parse("a\t\tb\n", '\t'), (Table{{"a", "", "b"}})) << "blanks that divide cells";
+  EXPECT_EQ(parse("\n \r\na;b\n1;2\n"), expected) << "behind blank lines";
+  // What stands in quotes divides no cells.
+  EXPECT_EQ(parse("\"a, x, y\";b\n1;2\n"), (Table{{"a, x, y", "b"}, {"1", "2"}}));
+  EXPECT_EQ(parse("a;\"b \"\",,\"\" ,\nc\"\n1;2\n"), (Table{{"a", "b \",,\" ,\nc"}, {"1", "2"}}));
+  EXPECT_EQ(parse("5\" pipe;6\" pipe\n1;2\n"), (Table{{"5\" pipe", "6\" pipe"}, {"1", "2"}}));
+}
+
+TEST(CsvReader, NamesFilesThatAreNoTables) {
+  const auto refusal = [](std::string_view text) {
+    return message_of<DataError>([&] { parse(text); });
+  };
+  expect_within(refusal("PK\x03\x04\x14..."), "t.csv: it is no text with columns, but a zip file");
+  expect_within(refusal("\n<!DOCTYPE html>\n<html>"), "a web page; was the download refused?");
+  expect_within(refusal("[{\"a\": 1}]\n"), "but JSON");
+  expect_within(refusal("PAR1\x15"), "a Parquet file");
 }
 
 TEST(CsvReader, TakesQuotes) {

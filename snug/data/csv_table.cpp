@@ -10,19 +10,34 @@
 namespace snug {
 namespace {
 
-// Why they are no header; empty: they look like one.
-template <typename Cell>
-std::string reason_against_header(const std::vector<Cell>& cells) {
-  std::set<std::string_view> different;
+// Why they are no header, and what would make them one; empty: they look like one.
+struct Against {
+  std::string reason, way_out;
+  bool is_name = false;  // Two have the same one.
+};
+
+Against against_header(const std::vector<std::string>& cells) {
   for (size_t i = 0; i < cells.size(); ++i) {
-    const std::string_view cell = cells[i];
-    if (cell.empty() && (i > 0 || cells.size() == 1))
-      return fmt::format("cell {} of it is empty; give header: true", i);
-    if (number_of(cell)) return fmt::format("{} is a number; give header: true", in_quotes(cell));
-    if (!different.insert(cell).second)
-      return fmt::format("two columns are called {}; rename one", in_quotes(cell));
+    const bool at_an_end = i == 0 || i + 1 == cells.size();
+    if (cells[i].empty() && (!at_an_end || cells.size() == 1))
+      return {fmt::format("cell {} of it is empty", i), "give header: true"};
+    if (number_of(cells[i]))
+      return {fmt::format("{} is a number", in_quotes(cells[i])), "give header: true"};
+    if (cells[i] == "?") return {"\"?\" is a missing value", "give header: true"};
   }
-  return "";
+  std::set<std::string_view> different;
+  for (const std::string& cell : cells) {
+    if (!cell.empty() && !different.insert(cell).second)
+      return {fmt::format("two columns are called {}", in_quotes(cell)), "rename one", true};
+  }
+  return {};
+}
+
+// Whether names stand above numbers: then a name that comes twice is a mistake, and no row.
+bool stand_above_numbers(const std::vector<std::string>& cells, const CsvRecord& second) {
+  const auto is_number = [](std::string_view cell) { return number_of(cell).has_value(); };
+  return std::ranges::none_of(cells, is_number) && second.cells.size() == cells.size() &&
+         std::ranges::any_of(second.cells, is_number);
 }
 
 std::string column_name(std::string_view cell, size_t column) {
@@ -39,18 +54,23 @@ CsvTable::CsvTable(FileSystem& files, CsvTableOptions options)
   if (!reader_->next(first)) {
     throw DataError("{}: the file is empty; a header and rows were expected", reader_->name());
   }
-  has_header_ = options_.header.value_or(reason_against_header(first.cells).empty());
-  if (!options_.header && !has_header_) first_cells_.assign(first.cells.begin(), first.cells.end());
-  for (size_t i = 0; i < first.cells.size(); ++i) {
-    names_.push_back(has_header_ ? column_name(first.cells[i], i) : std::to_string(i));
+  const std::vector<std::string> cells(first.cells.begin(), first.cells.end());
+  const int64_t line = first.line;
+  has_header_ = options_.header.value_or(against_header(cells).reason.empty());
+  CsvRecord& second = first;
+  if (!options_.header && !has_header_ && reader_->next(second))
+    has_header_ = stand_above_numbers(cells, second) && against_header(cells).is_name;
+  if (!options_.header && !has_header_) first_cells_ = cells;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    names_.push_back(has_header_ ? column_name(cells[i], i) : std::to_string(i));
     if (!is_utf8(names_.back())) {
       throw DataError(
           "{}: line {}: the name of column {} is {}, which is no UTF-8; save the file as UTF-8",
-          reader_->name(), first.line, i, in_quotes(names_.back()));
+          reader_->name(), line, i, in_quotes(names_.back()));
     }
     if (std::ranges::count(names_, names_.back()) > 1) {
-      throw DataError("{}: line {}: two columns are called {}; rename one", reader_->name(),
-                      first.line, in_quotes(names_.back()));
+      throw DataError("{}: line {}: two columns are called {}; rename one", reader_->name(), line,
+                      in_quotes(names_.back()));
     }
   }
   restart();
@@ -58,7 +78,12 @@ CsvTable::CsvTable(FileSystem& files, CsvTableOptions options)
 
 std::string CsvTable::why_no_header(std::string_view name) const {
   if (std::ranges::find(first_cells_, name) == first_cells_.end()) return "";
-  return reason_against_header(first_cells_);
+  const Against against = against_header(first_cells_);
+  return against.reason + "; " + against.way_out;
+}
+
+std::string CsvTable::why_a_row() const {
+  return first_cells_.empty() ? "" : against_header(first_cells_).reason;
 }
 
 void CsvTable::open(int file) {
@@ -82,7 +107,8 @@ void CsvTable::read_header(CsvRecord& record) {
     const std::string cell = i < record.cells.size() ? column_name(record.cells[i], i) : "nothing";
     if (cell == names_[i]) continue;
     throw DataError(
-        "{}: column {} is called {}, but in {} it is {}; give files with the same columns",
+        "{}: column {} is called {}, but in {} it is {}; give files with the same columns, each "
+        "with its header",
         reader_->name(), i, in_quotes(cell), options_.files[0].string(), in_quotes(names_[i]));
   }
   if (record.cells.size() == names_.size()) return;

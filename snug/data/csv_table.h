@@ -14,7 +14,7 @@ struct CsvTableOptions {
   std::vector<Path> files;
   std::optional<bool> header;  // Nullopt: the first record is one where none of its cells is a
                                // number, no two are the same and at most the first, that of an
-                               // index, is empty.
+                               // index, and the last are empty.
   char delimiter = 0;          // 0: found in the first line.
 };
 
@@ -28,7 +28,8 @@ struct CsvPlace {
 class CsvTable {
  public:
   // Reads the first record of the first file. Throws FileError; DataError for a file without a
-  // record, for two columns of one name, and when a later file has another header.
+  // record, for two columns of one name (where these stand above numbers or are said to be a
+  // header), and when a later file has another header.
   CsvTable(FileSystem& files, CsvTableOptions options);
 
   // Of the columns; "0", "1", ... without a header.
@@ -37,6 +38,9 @@ class CsvTable {
   // Why the first record, which has a cell of this name, was not taken for a header, and what to do
   // about it; else empty.
   std::string why_no_header(std::string_view name) const;
+  // Why the first record was taken for a row: "\"39\" is a number"; empty where it was not, or
+  // where that was said.
+  std::string why_a_row() const;
   char delimiter() const { return reader_->dialect().delimiter; }
 
   // The next record of the table, headers left out; false at the end.

@@ -28,6 +28,12 @@ TEST(CsvTable, RecognisesAHeader) {
   EXPECT_EQ(names_of("\"first, last\",b\n1,2\n"), (Names{"first, last", "b"}));
   EXPECT_EQ(names_of(",a,b,y\n0,1,2,3\n"), (Names{"column 0", "a", "b", "y"})) << "of pandas";
   EXPECT_EQ(names_of("a,,y\n1,2,3\n"), (Names{"0", "1", "2"}));
+  EXPECT_EQ(names_of("a,b,\n1,2,\n"), (Names{"a", "b", "column 2"})) << "lines end in a comma";
+  EXPECT_EQ(names_of("a,?,b\nb,c,?\n"), (Names{"0", "1", "2"})) << "a missing value is no name";
+  EXPECT_EQ(names_of("a,x,x\n?,?,?\n"), (Names{"0", "1", "2"}));
+  // Above numbers they are names, and one comes twice.
+  expect_within(message_of<DataError>([] { names_of("a,x,x\nb,1,2\n"); }),
+                "t.csv: line 1: two columns are called \"x\"; rename one");
 }
 
 TEST(CsvTable, SaysWhyTheFirstRecordIsNoHeader) {
@@ -37,7 +43,7 @@ TEST(CsvTable, SaysWhyTheFirstRecordIsNoHeader) {
   };
   EXPECT_EQ(reason("a,2020,y\n1,2,3\n"), "\"2020\" is a number; give header: true");
   EXPECT_EQ(reason("a,,y\n1,2,3\n"), "cell 1 of it is empty; give header: true");
-  EXPECT_EQ(reason("a,a,y\n1,2,3\n"), "two columns are called \"a\"; rename one");
+  EXPECT_EQ(reason("a,a,y\nb,c,d\n"), "two columns are called \"a\"; rename one");
   EXPECT_EQ(reason("a,b,y\n1,2,3\n"), "");
   EXPECT_EQ(reason("a,2020,z\n1,2,3\n"), "") << "it has no such cell";
   EXPECT_EQ(reason("a,2020,y\n1,2,3\n", false), "") << "the user knows";

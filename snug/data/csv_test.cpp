@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "snug/data/changing_files_testing.h"
 #include "snug/data/gzip_testing.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/csv_file.h"
@@ -246,6 +247,29 @@ TEST(Csv, AFileThatChangesIsAnError) {
   expect_within(message_of<FileError>([&] { source->begin_pass(1); }), "changed during the run");
   expect_within(message_of<FileError>([&] { read_rows(*source, 0, {99}); }),
                 "changed during the run");
+}
+
+TEST(Csv, AFileThatChangesWhileItIsReadIsAnError) {
+  const std::string text = "a,b,y\n1,x,1\n2,y,0\n";
+  for (const Path& cache : {Path(), Path("cache")}) {
+    int opens = 1;
+    for (bool changed = true; changed; ++opens) {
+      CsvFile file(text);
+      ChangingFiles changing(file.files, "t.csv", opens, text + "3,z,1\n");
+      data::CsvOptions options = file.options({"y"});
+      options.file_system = &changing;
+      options.cache = cache;
+      try {
+        const int64_t rows = *data::csv(options).source->rows();
+        // Changed before it was looked at, or not at all.
+        changed = opens == 1;
+        EXPECT_EQ(rows, changed ? 3 : 2);
+      } catch (const FileError& error) {
+        expect_within(error.what(), "t.csv: it was changed while it was read");
+      }
+    }
+    EXPECT_GT(opens, 3);
+  }
 }
 
 TEST(Csv, LabelsThatAreNoWholeNumbersAreNamed) {

@@ -35,6 +35,12 @@ size_t GzipReader::read(std::span<std::byte> into) {
       if (ended_) break;
       fail("is cut off");
     }
+    // Zeros may fill it up to a block of a tape or a disk.
+    while (ended_ && stream_->avail_in > 0 && *stream_->next_in == 0) {
+      ++stream_->next_in;
+      --stream_->avail_in;
+    }
+    if (stream_->avail_in == 0) continue;
     // A file may be several streams one after the other.
     if (ended_ && inflateReset(stream_.get()) != Z_OK) fail("cannot be inflated");
     ended_ = false;

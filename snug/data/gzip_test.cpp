@@ -50,6 +50,15 @@ TEST_F(GzipTest, ReadsSeveralStreams) {
   EXPECT_EQ(inflated(gzipped("one ") + gzipped("") + gzipped("two")), "one two");
 }
 
+// As tar and tapes leave them.
+TEST_F(GzipTest, ZerosAtTheEndAreNothing) {
+  const std::string zeros(100'000, '\0');
+  for (const size_t count : {size_t{1}, size_t{512}, zeros.size()})
+    EXPECT_EQ(inflated(gzipped("one") + zeros.substr(0, count)), "one") << count;
+  EXPECT_EQ(inflated(gzipped("one ") + zeros + gzipped("two")), "one two");
+  expect_within(message_of<DataError>([&] { inflated(gzipped("x") + zeros + "rest"); }), "damaged");
+}
+
 TEST_F(GzipTest, KnowsItsOwn) {
   EXPECT_TRUE(is_gzip(*file(gzipped("x"))));
   EXPECT_FALSE(is_gzip(*file("plain")));

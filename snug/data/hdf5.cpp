@@ -12,8 +12,10 @@
 #include "snug/base/random.h"
 #include "snug/data/array_names.h"
 #include "snug/data/csv_table.h"
+#include "snug/data/file_state.h"
 #include "snug/data/hdf5_rows.h"
 #include "snug/data/random_source.h"
+#include "snug/data/row_file.h"
 #include "snug/data/stage.h"
 
 namespace snug::data {
@@ -66,14 +68,15 @@ struct Array {
   Field field;
   int64_t rows = 0;
   bool swapped = false;
-  std::unique_ptr<File> unpacked;  // In the cache; null: it is read where it stands.
+  std::unique_ptr<File> unpacked;    // In the cache; null: it is read where it stands.
+  std::optional<Hdf5Dataset> whole;  // Where it stands in one piece.
   std::unique_ptr<Hdf5Rows> bytes;
 };
 
 class Hdf5Source final : public RandomSource {
  public:
   Hdf5Source(std::unique_ptr<File> file, std::vector<Array> arrays, size_t buffer_bytes)
-      : file_(std::move(file)), size_(file_->size()), arrays_(std::move(arrays)) {
+      : file_(std::move(file)), state_(state_of(*file_)), arrays_(std::move(arrays)) {
     std::vector<Field> fields;
     std::vector<int64_t> rows;
     for (const Array& array : arrays_) {
@@ -91,12 +94,7 @@ class Hdf5Source final : public RandomSource {
     return bytes;
   }
   void begin_pass(uint64_t pass) override {
-    if (file_->size() != size_) {
-      throw FileError(
-          "{}: it had {} bytes when it was opened and has {} now, so it was changed during the "
-          "run; leave the file alone and start again",
-          file_->path().string(), size_, file_->size());
-    }
+    check_unchanged(*file_, state_);
     RandomSource::begin_pass(pass);
   }
 
@@ -131,7 +129,7 @@ class Hdf5Source final : public RandomSource {
 
  private:
   std::unique_ptr<File> file_;
-  int64_t size_;
+  FileState state_;
   std::vector<Array> arrays_;
   std::vector<std::byte> buffer_;
   std::vector<size_t> order_;
@@ -165,12 +163,24 @@ class Hdf5Opener {
       return dataset.is_chunked() ? chunked_rows(dataset, where, options_.chunk_cache_bytes)
                                   : whole_rows(dataset, where);
     });
+    if (!dataset.is_chunked()) array.whole = dataset;
     if (!dataset.chunks.filters.empty() && !options_.cache.empty())
       unpack(dataset, name, where, array);
     return array;
   }
 
-  std::unique_ptr<File> take_file() { return std::move(file_); }
+  // Arrays in one piece are read as the rows of other files are: ahead, and on several threads.
+  SourcePtr source_of(std::vector<Array> arrays) {
+    const bool whole =
+        std::ranges::all_of(arrays, [](const Array& array) { return array.whole.has_value(); });
+    if (!whole) {
+      return std::make_shared<Hdf5Source>(std::move(file_), std::move(arrays),
+                                          options_.buffer_bytes);
+    }
+    std::vector<RowFile> rows;
+    for (Array& array : arrays) rows.push_back(row_file_of(std::move(array)));
+    return row_files(std::move(rows), options_.buffer_bytes);
+  }
 
   const Hdf5Group& root() const { return root_; }
   std::string names() const {
@@ -194,6 +204,18 @@ class Hdf5Opener {
     const Hdf5Dataset* found = root_.find_dataset(std::string_view(name).substr(start));
     if (found != nullptr) return *found;
     throw Error("{}: there is no array \"{}\"; it has {}", options_.file.string(), name, names());
+  }
+
+  RowFile row_file_of(Array array) {
+    RowFile rows{.field = array.field,
+                 .rows = array.rows,
+                 .file = std::move(array.unpacked),
+                 .offset = array.whole->offset,
+                 .swapped = array.swapped,
+                 .held = std::move(array.whole->held)};
+    if (rows.held.empty() && !rows.file) rows.file = files_.open(options_.file, OpenMode::read);
+    if (!rows.held.empty() && rows.swapped) swap_bytes(rows.held, size_of(rows.field.stored));
+    return rows;
   }
 
   // Once, band by band, into a file of rows; found again by later runs.
@@ -223,6 +245,7 @@ class Hdf5Opener {
     plain.offset = 0;
     plain.file = array.unpacked.get();
     array.bytes = whole_rows(plain, where);
+    array.whole = std::move(plain);
   }
 
   static void unpack_all(const Hdf5Dataset& dataset, const Array& array, File& to) {
@@ -282,7 +305,7 @@ SourcePtr hdf5(const Hdf5Options& options) {
     if (!options.sample_weight.empty())
       arrays.push_back(opener.open(options.sample_weight, FieldRole::weight));
   }
-  return std::make_shared<Hdf5Source>(opener.take_file(), std::move(arrays), options.buffer_bytes);
+  return opener.source_of(std::move(arrays));
 }
 
 }  // namespace snug::data

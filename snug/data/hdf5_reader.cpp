@@ -60,10 +60,14 @@ class Reader {
 
   std::vector<Message> messages_at(int64_t address, const std::string& path) {
     std::vector<Message> messages = hdf5_messages(input_, address, path);
-    for (const Message& message : messages) {
-      if (message.shared && message.type != 0x0c) refuse(path, "shares a part with another object");
-    }
+    if (shares_a_part(messages)) refuse(path, kShares);
     return messages;
+  }
+
+  static constexpr const char* kShares = "shares a part with another object";
+  static bool shares_a_part(const std::vector<Message>& messages) {
+    return std::ranges::any_of(
+        messages, [](const Message& message) { return message.shared && message.type != 0x0c; });
   }
 
   Hdf5Group group_at(int64_t address, const std::string& path, int depth) {
@@ -131,8 +135,11 @@ class Reader {
       entries.skip(4 + 16);
       const std::string name = names.text_at(name_at);
       const std::string inner = checked_name(name, path);
-      if (kind == 2) refuse(inner, "is a link to elsewhere");
-      add_object(group, name, header, inner, depth);
+      if (kind == 2) {
+        add_unread(group, name, "is a link to elsewhere");
+      } else {
+        add_object(group, name, header, inner, depth);
+      }
     }
   }
 
@@ -147,16 +154,24 @@ class Reader {
   void add_link(Hdf5Group& group, Bytes body, const std::string& path, int depth) {
     const Hdf5Link link = hdf5_link(std::move(body), where_);
     const std::string inner = checked_name(link.name, path);
-    if (!link.is_hard) refuse(inner, "is a link to elsewhere");
+    if (!link.is_hard) return add_unread(group, link.name, "is a link to elsewhere");
     add_object(group, link.name, link.address, inner, depth);
+  }
+
+  // Only who wants this array is troubled by it.
+  void add_unread(Hdf5Group& group, const std::string& name, const std::string& why) {
+    group.datasets[name] = {.dtype = "unknown", .not_read = why, .file = &input_.file()};
   }
 
   void add_object(Hdf5Group& group, const std::string& name, int64_t header,
                   const std::string& path, int depth) {
-    std::vector<Message> messages = messages_at(header, path);
+    std::vector<Message> messages = hdf5_messages(input_, header, path);
     const bool is_array = std::ranges::count(messages, 0x08, &Message::type) > 0;
+    const bool shares = shares_a_part(messages);
+    if (shares && !is_array) refuse(path, kShares);
     if (group.groups.contains(name) || group.datasets.contains(name))
       refuse(path, "is there twice");
+    if (shares) return add_unread(group, name, kShares);
     if (is_array) {
       group.datasets.emplace(name, dataset_of(std::move(messages), path));
       return;
@@ -170,7 +185,6 @@ class Reader {
     try {
       return hdf5_dataset(input_, std::move(messages), where_ + ": \"" + path + "\"");
     } catch (const Hdf5NotRead& reason) {
-      // Only who wants this array is troubled by it.
       return {.dtype = "unknown", .not_read = reason.what(), .file = &input_.file()};
     }
   }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "snug/data/fortran_order.h"
 #include "snug/data/npy_header.h"
 
 namespace snug::data {
@@ -26,7 +27,7 @@ NpyHeader read_header(File& file) {
   return parse_npy_header(bytes, where);
 }
 
-RowFile open_npy(FileSystem& files, const Path& path, FieldRole role) {
+RowFile open_npy(FileSystem& files, const Path& path, FieldRole role, const Path& cache) {
   RowFile rows;
   rows.file = files.open(path, OpenMode::read);
   const NpyHeader header = read_header(*rows.file);
@@ -38,7 +39,10 @@ RowFile open_npy(FileSystem& files, const Path& path, FieldRole role) {
   rows.rows = header.shape[0];
   rows.offset = header.bytes;
   rows.swapped = header.swapped;
+  rows.by_columns = header.by_columns;
+  check_order(rows, cache);
   check_file_size(rows);
+  put_in_rows(rows, files, cache);
   return rows;
 }
 
@@ -47,11 +51,12 @@ RowFile open_npy(FileSystem& files, const Path& path, FieldRole role) {
 SourcePtr npy(const NpyOptions& options) {
   FileSystem& files = options.files != nullptr ? *options.files : real_files();
   std::vector<RowFile> rows;
-  for (const Path& path : options.x) rows.push_back(open_npy(files, path, FieldRole::input));
-  for (const Path& path : options.y) rows.push_back(open_npy(files, path, FieldRole::target));
-  if (!options.sample_weight.empty()) {
-    rows.push_back(open_npy(files, options.sample_weight, FieldRole::weight));
-  }
+  const auto open = [&](const Path& path, FieldRole role) {
+    rows.push_back(open_npy(files, path, role, options.cache));
+  };
+  for (const Path& path : options.x) open(path, FieldRole::input);
+  for (const Path& path : options.y) open(path, FieldRole::target);
+  if (!options.sample_weight.empty()) open(options.sample_weight, FieldRole::weight);
   return row_files(std::move(rows), options.buffer_bytes);
 }
 

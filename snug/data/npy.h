@@ -12,6 +12,7 @@ namespace snug::data {
 struct NpyOptions {
   std::vector<Path> x, y;
   Path sample_weight;                     // One number a row; empty: none.
+  Path cache;                             // A folder for arrays in Fortran order; empty: refused.
   FileSystem* files = nullptr;            // Null: the machine's own.
   size_t buffer_bytes = kRowBufferBytes;  // For elements that have to be cast or turned.
 };

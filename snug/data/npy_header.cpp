@@ -213,12 +213,7 @@ NpyHeader parse_npy_header(std::string_view bytes, std::string_view where) {
   if (header.shape.rank() == 0) {
     throw DataError("{}: it holds a single number, but an array with rows was expected", where);
   }
-  if (fortran && header.shape.rank() > 1) {
-    throw DataError(
-        "{}: it is in Fortran order, in which no row stands together; save it again with "
-        "numpy.save(path, numpy.ascontiguousarray(x))",
-        where);
-  }
+  header.by_columns = fortran && header.shape.rank() > 1;
   return header;
 }
 

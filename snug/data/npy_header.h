@@ -10,9 +10,10 @@ namespace snug {
 
 struct NpyHeader {
   StoredType stored = StoredType::float32;
-  bool swapped = false;  // Elements are big-endian.
-  Shape shape;           // Rows first; at least one axis.
-  int64_t bytes = 0;     // Of the header: where the elements begin.
+  bool swapped = false;     // Elements are big-endian.
+  bool by_columns = false;  // Fortran order: the elements of a column stand together, not of a row.
+  Shape shape;              // Rows first; at least one axis.
+  int64_t bytes = 0;        // Of the header: where the elements begin.
 };
 
 // The bytes that stand before the header's text and say how long it is.
@@ -25,8 +26,8 @@ inline constexpr size_t kNpyLongestText = size_t{64} << 10;
 size_t npy_header_bytes(std::string_view start, std::string_view where);
 
 // The header from its bytes, all of them. Throws DataError, which begins with `where`, for a text
-// that cannot be read, for elements that are no numbers (named by their dtype), for Fortran order
-// and for an array without rows, and says what to do.
+// that cannot be read, for elements that are no numbers (named by their dtype) and
+// for an array without rows, and says what to do.
 NpyHeader parse_npy_header(std::string_view bytes, std::string_view where);
 
 }  // namespace snug

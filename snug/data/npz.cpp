@@ -10,6 +10,7 @@
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
 #include "snug/data/array_names.h"
+#include "snug/data/fortran_order.h"
 #include "snug/data/npy_header.h"
 
 namespace snug::data {
@@ -91,9 +92,11 @@ class NpzOpener {
   RowFile open(const std::string& name, FieldRole role) {
     const NpzMember& member = find(name);
     const std::string where = fmt::format("{}: {}", options_.file.string(), name);
-    if (!member.deflated) return open_stored(member, where, role);
-    return options_.cache.empty() ? inflate_to_memory(member, where, role)
-                                  : inflate_to_cache(member, where, role);
+    RowFile rows = !member.deflated         ? open_stored(member, where, role)
+                   : options_.cache.empty() ? inflate_to_memory(member, where, role)
+                                            : inflate_to_cache(member, where, role);
+    put_in_rows(rows, files_, options_.cache);
+    return rows;
   }
 
   // What the inputs and the targets are called; the latter empty where there are none.
@@ -163,6 +166,7 @@ class NpzOpener {
     rows.rows = header.shape[0];
     rows.offset = header.bytes;
     rows.swapped = header.swapped;
+    rows.by_columns = header.by_columns;
     return rows;
   }
 

@@ -20,10 +20,15 @@ class Disk final : public RandomSource {
   void read_run(int /*field*/, int64_t /*first*/, int64_t count, void* /*to*/,
                 DType /*dtype*/) override {
     clock += seek_ + static_cast<double>(count) * row_;
+    if (++reads_ == held_up_read) clock += 20e-3;
   }
+
+ public:
+  int held_up_read = 0;
 
  private:
   double seek_, row_;
+  int reads_ = 0;
 };
 
 ReadProbe probe(Disk disk) {
@@ -36,6 +41,17 @@ TEST(ReadProbe, TellsSeeksFromReading) {
   EXPECT_NEAR(slow.stretch, 5e-3 / 16 + 1e-5, 1e-6);
   const ReadProbe fast = probe(Disk(1e-6, 1e-5));
   EXPECT_NEAR(fast.single / fast.stretch, 1.1, 0.02);
+}
+
+// Other processes hold up a read now and then.
+TEST(ReadProbe, OneReadThatIsHeldUpSaysNothing) {
+  for (const int read : {1, 7, 16}) {
+    Disk disk(1e-6, 1e-6);
+    disk.held_up_read = read;
+    const ReadProbe fast = probe(disk);
+    EXPECT_NEAR(fast.single, 2e-6, 1e-9);
+    EXPECT_FALSE(fast.starves(32, 1e-3));
+  }
 }
 
 TEST(ReadProbe, LooksNoLongerThanItMust) {

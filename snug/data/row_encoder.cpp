@@ -10,6 +10,7 @@
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
 #include "snug/data/csv_cell.h"
+#include "snug/kernels/fill_missing.h"
 
 namespace snug {
 namespace {
@@ -66,7 +67,8 @@ void RowEncoder::find_shortcuts() {
     missing_inputs_.push_back(column.is_number() ? column.scaled(column.missing_value) : 0);
     last = i;
   }
-  if (!side_by_side) missing_inputs_.clear();
+  side_by_side_ = side_by_side ? missing_inputs_.size() : 0;
+  missing_inputs_.resize(missing_inputs_.size() + kernels::kMissingPadding);
   for (const Column& column : columns_.columns) {
     if (!linear) break;
     shifts_.push_back(column.shift);
@@ -179,18 +181,13 @@ std::string RowEncoder::encode_cell(const Kept& kept, std::string_view cell, uin
 }
 
 void RowEncoder::expand_inputs(std::span<const uint32_t> rows, float* to) const {
-  const size_t inputs = missing_inputs_.size();
+  if (side_by_side_ > 0) {
+    kernels::fill_missing(rows.data() + 1 + first_input_, rows.size() / words(), words(),
+                          side_by_side_, Column::kNoNumber, missing_inputs_.data(), to);
+    return;
+  }
   for (size_t at = 0; at < rows.size(); at += words()) {
     const uint32_t* row = rows.data() + at + 1;
-    if (inputs > 0) {
-      const uint32_t* from = row + first_input_;
-      const float* missing = missing_inputs_.data();
-      for (size_t i = 0; i < inputs; ++i) {
-        to[i] = from[i] == Column::kNoNumber ? missing[i] : std::bit_cast<float>(from[i]);
-      }
-      to += inputs;
-      continue;
-    }
     for (size_t i = 0; i < kept_.size(); ++i) {
       if (!kept_[i].input) continue;
       const Column& column = columns_.columns[kept_[i].column];

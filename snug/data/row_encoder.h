@@ -70,10 +70,10 @@ class RowEncoder {
   int64_t label_width_ = 0;
   // Of every column, where all are numbers that are but shifted and scaled; else empty.
   std::vector<double> shifts_, scales_;
-  // Where the inputs are columns side by side that become a number each: the first of them among
-  // kept_, and what each is where it is missing.
-  size_t first_input_ = 0;
-  std::vector<float> missing_inputs_;
+  // Where the inputs are columns side by side that become a number each: how many they are, the
+  // first of them among kept_, and what each is where it is missing; else 0.
+  size_t side_by_side_ = 0, first_input_ = 0;
+  std::vector<float> missing_inputs_;  // With room behind them.
 };
 
 }  // namespace snug

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "snug/base/error.h"
+#include "snug/data/file_state.h"
 #include "snug/data/random_source.h"
 #include "snug/data/stage.h"
 
@@ -20,21 +21,20 @@ struct RowFiles {
   // As they stand in the file: the rows of fields beside a larger one, as labels are. A request for
   // each of them would take as long as one for the row itself.
   std::vector<std::vector<std::byte>> small;
+  std::vector<FileState> states;  // When they were opened.
 };
 
 class RowFileSource final : public RandomSource {
  public:
   RowFileSource(std::shared_ptr<const RowFiles> files, size_t buffer_bytes, bool is_twin = false)
-      : shared_(std::move(files)), files_(shared_->files), sizes_(files_.size()) {
+      : shared_(std::move(files)), files_(shared_->files), states_(shared_->states) {
     std::vector<Field> fields;
     std::vector<int64_t> rows;
     for (size_t i = 0; i < files_.size(); ++i) {
       fields.push_back(files_[i].field);
       rows.push_back(files_[i].rows);
       held_bytes_ += is_twin ? 0 : files_[i].held.size() + shared_->small[i].size();
-      if (files_[i].file == nullptr) continue;
-      sizes_[i] = files_[i].file->size();
-      reads_ = true;
+      reads_ |= files_[i].file != nullptr;
     }
     set_fields(std::move(fields), rows);
     if (reads_) buffer_.resize(std::max(buffer_bytes, sizeof(double)));
@@ -64,9 +64,7 @@ class RowFileSource final : public RandomSource {
 
   void begin_pass(uint64_t pass) override {
     for (size_t i = 0; i < files_.size(); ++i) {
-      if (files_[i].file == nullptr) continue;
-      const int64_t now = files_[i].file->size();
-      if (now != sizes_[i]) refuse_change(i, now);
+      if (files_[i].file != nullptr) check_unchanged(*files_[i].file, states_[i]);
     }
     RandomSource::begin_pass(pass);
   }
@@ -165,20 +163,17 @@ class RowFileSource final : public RandomSource {
     }
     const int64_t offset = rows.offset + static_cast<int64_t>(start);
     const size_t count = rows.file->read_at(into, offset);
-    if (count < into.size()) refuse_change(field, offset + static_cast<int64_t>(count));
-  }
-
-  [[noreturn]] void refuse_change(size_t field, int64_t now) const {
+    if (count == into.size()) return;
+    check_unchanged(*rows.file, states_[field]);
     throw FileError(
-        "{}: it had {} bytes when it was opened and has {} now, so it was changed during the run; "
-        "leave the file alone and start again",
-        files_[field].file->path().string(), sizes_[field], now);
+        "{}: it ended at byte {} while it was read; leave the file alone and start again",
+        rows.file->path().string(), offset + static_cast<int64_t>(count));
   }
 
   std::shared_ptr<const RowFiles> shared_;
   const std::vector<RowFile>& files_;
-  std::vector<int64_t> sizes_;  // When they were opened.
-  bool reads_ = false;          // Not all rows are held.
+  const std::vector<FileState>& states_;
+  bool reads_ = false;  // Not all rows are held.
   std::vector<std::byte> buffer_;
   size_t held_bytes_ = 0;
 };
@@ -249,7 +244,9 @@ SourcePtr row_files(std::vector<RowFile> files, size_t buffer_bytes) {
   };
   int64_t largest = 0;
   for (const RowFile& file : files) largest = std::max(largest, bytes_of(file));
-  RowFiles all{.files = std::move(files), .small = {}};
+  RowFiles all{.files = std::move(files), .small = {}, .states = {}};
+  for (const RowFile& file : all.files)
+    all.states.push_back(file.file == nullptr ? FileState{} : state_of(*file.file));
   all.small.resize(all.files.size());
   for (size_t i = 0; i < all.files.size(); ++i) {
     const RowFile& file = all.files[i];

@@ -17,6 +17,7 @@ struct RowFile {
   std::unique_ptr<File> file;   // Null: `held` has the rows.
   int64_t offset = 0;           // Where the rows begin in the file.
   bool swapped = false;         // The file has the other byte order.
+  bool by_columns = false;      // No row stands together (fortran_order.h); not for row_files().
   std::vector<std::byte> held;  // In this machine's byte order.
 };
 
@@ -33,8 +34,8 @@ void swap_bytes(std::span<std::byte> elements, size_t size);
 // Reads rows with pread, each run of neighbours in one request or in pieces of `buffer_bytes`
 // (which holds at least one element), so that memory does not depend on the file. What needs no
 // cast is read into the slot itself. Fields of at most 1 MiB beside larger ones are read at once
-// and held. Throws FileError when a file ends too early or has changed in
-// size since it was opened.
+// and held. Throws FileError when a file ends too early, and at the start of a pass when it was
+// written to since it was opened.
 SourcePtr row_files(std::vector<RowFile> files, size_t buffer_bytes);
 
 inline constexpr size_t kRowBufferBytes = size_t{256} << 10;

@@ -52,7 +52,7 @@ TEST(SourceReport, AClassThatOnlyTheTailHas) {
   const SourceReport report = report_on(*source);
   ASSERT_EQ(report.wrong.size(), 2u);
   expect_within(report.wrong[0], "class \"1\" has 4 rows, all of them in the first 80 %");
-  expect_within(report.wrong[1], "class \"2\" has 1 rows, all of them in the last 20 %");
+  expect_within(report.wrong[1], "class \"2\" has 1 row, all of them in the last 20 %");
   EXPECT_TRUE(report_on(*source, {.tail = 0}).is_clean());
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 
+#include "snug/base/error.h"
 #include "snug/data/class_sides.h"
 #include "snug/data/column_doubts.h"
 #include "snug/data/csv.h"
@@ -22,6 +24,8 @@ void find_doubts(const ReportOptions& options, TableReport& report) {
           fmt::format("{} has no name and numbers the rows; it will be dropped", column.name));
     } else if (std::optional<std::string> doubt = doubt_of_id(column)) {
       report.notes.push_back(std::move(*doubt));
+    } else if (std::optional<std::string> numbers = doubt_of_written_numbers(column)) {
+      report.notes.push_back(std::move(*numbers));
     }
   }
 }
@@ -53,7 +57,7 @@ void find_useless_columns(TableReport& report) {
 }
 
 // How the rows would be encoded: as those of the training data, or by themselves.
-Columns columns_for(CsvTable& table, const TableReport& report, const ReportOptions& options) {
+Columns columns_for(CsvTable& table, TableReport& report, const ReportOptions& options) {
   if (options.like != nullptr) return data::columns_like(*options.like, table);
   ColumnWishes wishes{.labels = options.labels};
   data::check_header(table, wishes);
@@ -61,7 +65,15 @@ Columns columns_for(CsvTable& table, const TableReport& report, const ReportOpti
   for (const ColumnScan& column : report.scan.columns) {
     if (column.present() == 0) wishes.settings[column.name].use = ColumnUse::drop;
   }
-  return choose_columns(report.scan.columns, wishes, table.paths()[0].string());
+  try {
+    return choose_columns(report.scan.columns, wishes, table.paths()[0].string());
+  } catch (const DataError& error) {
+    report.wrong.emplace_back(error.what());
+  }
+  // The number of cells can still be looked at.
+  Columns columns;
+  for (const std::string& name : table.names()) columns.columns.push_back({.name = name});
+  return columns;
 }
 
 // The column whose classes are counted: the one label, where it has few values; else -1.
@@ -76,7 +88,112 @@ int class_column(const CsvTable& table, const TableReport& report, const ReportO
   return few && has_classes ? static_cast<int>(column) : -1;
 }
 
+// Finds the bad rows of a table, and what they have in common.
+class BadRowSearch {
+ public:
+  BadRowSearch(CsvTable& table, const RowEncoder& encoder, const ReportOptions& options,
+               TableReport& report)
+      : table_(table), encoder_(encoder), options_(options), report_(report) {}
+
+  // Whether the record is good.
+  bool look_at(const CsvRecord& record) {
+    row_.resize(encoder_.words());
+    const std::optional<RowProblem> problem =
+        encoder_.encode(record, /*impute=*/false, row_, imputed_);
+    if (!problem) return true;
+    if (!encoder_.encode(record, /*impute=*/true, row_, imputed_)) ++report_.imputable;
+    const std::string column =
+        problem->column < 0 ? "" : table_.names()[static_cast<size_t>(problem->column)];
+    const std::string position = fmt::format("line {}", record.line);
+    if (report_.bad_rows++ < static_cast<int64_t>(options_.most_listed)) {
+      report_.listed.push_back({.file = table_.file_name(),
+                                .position = position,
+                                .column = column,
+                                .value = problem->value,
+                                .problem = problem->expected,
+                                .record = std::string(record.text.substr(0, 200))});
+    }
+    count(column, *problem, position);
+    if (record.cells.size() != table_.names().size()) ++cell_counts_[record.cells.size()];
+    not_utf8_ += problem->column >= 0 && !is_utf8(problem->value) ? 1 : 0;
+    return false;
+  }
+
+  // What many of them say together.
+  void finish() {
+    std::ranges::stable_sort(report_.kinds, std::greater(), &BadRowKind::rows);
+    const auto most =
+        std::ranges::max_element(cell_counts_, {}, [](const auto& item) { return item.second; });
+    if (most != cell_counts_.end() && 2 * most->second > report_.scan.records) {
+      report_.wrong.push_back(fmt::format(
+          "{} of {} rows have {} cells, but the first line has {}: if that is a title or a "
+          "comment, delete it; if it is the header, give every column a name",
+          most->second, report_.scan.records, most->first, table_.names().size()));
+    }
+    if (not_utf8_ > 0) {
+      report_.wrong.push_back(fmt::format(
+          "{} rows hold text that is no UTF-8, as Excel and older programs save it; convert the "
+          "file: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
+          not_utf8_));
+    }
+  }
+
+ private:
+  void count(const std::string& column, const RowProblem& problem, const std::string& position) {
+    constexpr size_t kMostKinds = 20, kMostValues = 3;
+    // What follows a comma is about the value.
+    const std::string key = column + '\n' + problem.expected.substr(0, problem.expected.find(", "));
+    auto found = kinds_.find(key);
+    if (found == kinds_.end()) {
+      if (report_.kinds.size() == kMostKinds) return;
+      found = kinds_.emplace(key, report_.kinds.size()).first;
+      report_.kinds.push_back(
+          {.column = column, .problem = problem.expected, .values = {}, .first = position});
+    }
+    BadRowKind& kind = report_.kinds[found->second];
+    ++kind.rows;
+    const bool is_new = std::ranges::count(kind.values, problem.value) == 0;
+    if (is_new && kind.values.size() < kMostValues)
+      kind.values.push_back(problem.value.substr(0, BadRow::kMostText));
+  }
+
+  CsvTable& table_;
+  const RowEncoder& encoder_;
+  const ReportOptions& options_;
+  TableReport& report_;
+  std::vector<uint32_t> row_;
+  std::map<std::string, size_t> kinds_;  // By column and problem.
+  std::map<size_t, int64_t> cell_counts_;
+  int64_t imputed_ = 0, not_utf8_ = 0;
+};
+
+// What is odd about the table as a whole.
+void find_odd_shape(const CsvTable& table, TableReport& report) {
+  if (const std::string why = table.why_a_row(); !why.empty()) {
+    report.notes.push_back(
+        fmt::format("the first line is taken for a row, because {}: the columns are called 0, 1, "
+                    "...; if it is a header, say so in a run file: data: {{header: true}}",
+                    why));
+  }
+  const ColumnScan& only = report.scan.columns[0];
+  if (report.scan.columns.size() > 1 || only.is_number()) return;
+  if (only.first_text.find_first_of(" :\t") == std::string::npos) return;
+  report.wrong.push_back(
+      fmt::format("every row is one cell, such as {}: no comma, tab, semicolon or bar divides it; "
+                  "if something else does, say so in a run file: data: {{delimiter: \" \"}}; texts "
+                  "are checked with --text",
+                  in_quotes(only.first_text)));
+}
+
 }  // namespace
+
+std::string BadRowKind::text() const {
+  if (column.empty()) return problem;
+  std::string list;
+  for (const std::string& value : values)
+    list += fmt::format("{}{}", list.empty() ? "" : " or ", in_quotes(value));
+  return fmt::format("column {} is {}, but {}", column, list, problem);
+}
 
 std::string_view kind_of(const ColumnScan& column) {
   if (column.present() == 0) return "empty";
@@ -92,32 +209,27 @@ TableReport report_on(CsvTable& table, const ReportOptions& options) {
     report.wrong.emplace_back("there is a header, but no row follows it");
     return report;
   }
-  RowEncoder encoder(columns_for(table, report, options));
+  find_odd_shape(table, report);
+  const RowEncoder encoder(columns_for(table, report, options));
   const int label = class_column(table, report, options);
   ClassSides classes(options.tail);
   const auto head =
       static_cast<int64_t>(static_cast<double>(report.scan.records) * (1 - options.tail));
-  std::vector<uint32_t> row(encoder.words());
+  BadRowSearch search(table, encoder, options, report);
   CsvRecord record;
-  int64_t imputed = 0;
   table.restart();
   for (int64_t number = 0; table.next(record); ++number) {
-    if (const auto problem = encoder.encode(record, /*impute=*/false, row, imputed)) {
-      if (report.bad_rows++ < static_cast<int64_t>(options.most_listed)) {
-        report.listed.push_back(
-            {.file = table.file_name(),
-             .position = fmt::format("line {}", record.line),
-             .column =
-                 problem->column < 0 ? "" : table.names()[static_cast<size_t>(problem->column)],
-             .value = problem->value,
-             .problem = problem->expected,
-             .record = std::string(record.text.substr(0, 200))});
-      }
-      continue;
-    }
-    if (label >= 0) classes.add(record.cells[static_cast<size_t>(label)], number >= head);
+    if (search.look_at(record) && label >= 0)
+      classes.add(record.cells[static_cast<size_t>(label)], number >= head);
   }
-  std::ranges::move(classes.problems(), std::back_inserter(report.wrong));
+  search.finish();
+  // Of a class that is written in several ways this is all that need be said.
+  std::set<std::string> doubtful;
+  if (label >= 0) {
+    for (const auto& words : ways_of_writing(report.scan.columns[static_cast<size_t>(label)]))
+      doubtful.insert(words.begin(), words.end());
+  }
+  std::ranges::move(classes.problems(doubtful), std::back_inserter(report.wrong));
   return report;
 }
 

@@ -46,8 +46,49 @@ TEST(TableReport, FindsClassesWrittenInTwoWays) {
   for (int i = 0; i < 20; ++i) text += fmt::format("{},{}\n", i, i % 2 == 0 ? "<=50K" : ">50K");
   text += "1,<=50K.\n2,<=50k\n3,>50K\n";
   const std::string wrong = joined(report_of(text, {"income"}).wrong);
-  expect_within(wrong, "\"<=50K\" (10 times) and \"<=50K.\" (once) look like one category");
-  expect_within(wrong, "\"<=50k\"");
+  expect_within(wrong,
+                "\"<=50K\" (10 times), \"<=50K.\" (once) and \"<=50k\" (once) look like one "
+                "category written in 3 ways");
+  // What follows from it is not said again.
+  EXPECT_EQ(wrong.find("validation_split"), std::string::npos) << wrong;
+}
+
+TEST(TableReport, SaysWhatMostRowsHaveInCommon) {
+  std::string rows;
+  for (int i = 0; i < 30; ++i) rows += fmt::format("{},{},{}\n", i % 7, i * i % 11, i % 2);
+  expect_within(joined(report_of("# made by a tool\na,b,y\n" + rows).wrong),
+                "31 of 31 rows have 3 cells, but the first line has 1: if that is a title");
+  const std::string latin = "a,y\n1,K\xf6ln\n2,Bonn\n3,K\xf6ln\n4,Bonn\n";
+  expect_within(joined(report_of(latin).wrong), "2 rows hold text that is no UTF-8");
+  expect_within(joined(report_of("a b y\n1 2 0\n3 4 1\n").wrong), "every row is one cell");
+  expect_within(joined(report_of(rows).notes), "the first line is taken for a row, because \"0\"");
+  EXPECT_TRUE(report_of("a,b,y\n" + rows).notes.empty());
+}
+
+TEST(TableReport, KindsOfBadRowsAreCounted) {
+  std::string text = "a,b,y\n";
+  for (int i = 0; i < 60; ++i)
+    text += fmt::format("{},{},{}\n", i % 10 == 3 ? (i % 20 == 3 ? "x" : "z") : "1",
+                        i % 30 == 4 ? "?" : "2", i % 2);
+  const TableReport report = report_of(text + "1\n1,2,\n", {"y"});
+  ASSERT_EQ(report.kinds.size(), 3u);
+  EXPECT_EQ(report.kinds[0].rows, 6);
+  EXPECT_EQ(report.kinds[0].text(), "column a is \"x\" or \"z\", but a number was expected");
+  EXPECT_EQ(report.kinds[0].first, "line 5");
+  expect_within(report.kinds[1].text(), "it has 1 cells");
+  expect_within(report.kinds[2].text(), "column y is \"\", but a value was expected");
+  EXPECT_EQ(report.bad_rows, 8);
+  EXPECT_EQ(report.imputable, 6);
+}
+
+TEST(TableReport, NotesNumbersThatAreWrittenInAnotherWay) {
+  std::string text = "weight,price,share,comma,quarter,y\n";
+  for (int i = 0; i < 12; ++i)
+    text += fmt::format("{} kg,\"$1,{:03}\",{}%,\"{},5\",Q{},{}\n", 50 + i, i, i, -i, i % 6, i % 2);
+  const std::string notes = joined(report_of(text, {"y"}).notes);
+  for (const char* column : {"weight", "price", "share", "comma"})
+    expect_within(notes, fmt::format("column {}: its cells look like numbers", column));
+  EXPECT_EQ(notes.find("quarter"), std::string::npos) << notes;
 }
 
 TEST(TableReport, NotesColumnsThatNumberTheRows) {

@@ -93,6 +93,15 @@ void number_words(Texts& texts, const TextOptions& options, const WordIndex& ind
       });
 }
 
+// The texts are read twice, once to learn their words and once to number them.
+void check_count(const Texts& texts, int64_t rows, int64_t numbered) {
+  if (rows == numbered) return;
+  throw FileError(
+      "{}: it was changed while it was read: it had {} texts and has {} now; leave the files alone "
+      "and start again",
+      texts.name(), rows, numbered);
+}
+
 struct Learned {
   int64_t rows = 0;
   std::vector<std::string> vocabulary;
@@ -133,10 +142,13 @@ RowFile numbered_rows(Texts& texts, const TextOptions& options, const WordIndex&
                       bytes_text(bytes), bytes_text(options.most_in_memory));
     }
     result.held.reserve(static_cast<size_t>(bytes));
+    int64_t numbered = 0;
     number_words(texts, options, index, [&](std::span<const int32_t> row) {
+      if (++numbered > rows) return;
       const auto some = std::as_bytes(row);
       result.held.insert(result.held.end(), some.begin(), some.end());
     });
+    check_count(texts, rows, numbered);
     return result;
   }
   std::string key =
@@ -152,13 +164,16 @@ RowFile numbered_rows(Texts& texts, const TextOptions& options, const WordIndex&
                       options.cache.string(), bytes_text(bytes));
     write_atomically(files, path, [&](File& to) {
       std::vector<std::byte> piece;
+      int64_t numbered = 0;
       number_words(texts, options, index, [&](std::span<const int32_t> row) {
+        if (++numbered > rows) return;
         const auto some = std::as_bytes(row);
         piece.insert(piece.end(), some.begin(), some.end());
         if (piece.size() < (size_t{1} << 20)) return;
         to.append(piece);
         piece.clear();
       });
+      check_count(texts, rows, numbered);
       to.append(piece);
     });
   }

@@ -79,7 +79,7 @@ TEST_F(TextReportTest, LabelsBelongToTexts) {
   found = report("l.txt");
   ASSERT_EQ(found.wrong.size(), 3u);
   expect_within(found.wrong[0], "l.txt has 5 lines, but there are 6 texts");
-  expect_within(found.wrong[1], "class \"neg\" has 1 rows, all of them in the last 20 %");
+  expect_within(found.wrong[1], "class \"neg\" has 1 row, all of them in the last 20 %");
 }
 
 TEST_F(TextReportTest, FoldersAreClasses) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "snug/data/changing_files_testing.h"
 #include "snug/data/gzip_testing.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/memory_files.h"
@@ -45,6 +46,22 @@ TEST_F(TextTest, WordsAreNumberedAsInKeras) {
   EXPECT_EQ(row(text, 2), (std::vector<float>{0, 0, 0, 0}));
   EXPECT_EQ(row(text, 3), (std::vector<float>{6, 3, 4, 2}));
   expect_random_source(*text.source);
+}
+
+// They are read twice; rows that were counted and did not come would be read from nowhere.
+TEST_F(TextTest, AFileThatChangesWhileItIsReadIsAnError) {
+  for (const char* changed : {"one\n", "one\ntwo\nthree\nfour\n"}) {
+    for (const Path& cache : {Path(), Path("cache")}) {
+      put("t.txt", "one\ntwo\nthree\n");
+      ChangingFiles changing(files, "t.txt", cache.empty() ? 2 : 3, changed);
+      data::TextOptions options = lines();
+      options.file_system = &changing;
+      options.cache = cache;
+      if (!cache.empty()) options.most_in_memory = 8;
+      expect_within(message_of<FileError>([&] { data::text(options); }),
+                    "t.txt: it was changed while it was read: it had 3 texts");
+    }
+  }
 }
 
 // As Notepad and Excel write them.

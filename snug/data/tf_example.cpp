@@ -234,6 +234,15 @@ void pad(const FeatureSpec& feature, int64_t count, const std::function<std::str
   std::memset(to + had, 0, static_cast<size_t>(feature.row.size()) * size - had);
 }
 
+// What a text of bytes is that was taken for pixels; empty: it may be such.
+std::string_view picture_in(Bytes list) {
+  const std::optional<Bytes> entry = sub_message(list, 1);
+  if (!entry) return "";
+  const std::string_view bytes(reinterpret_cast<const char*>(entry->data()), entry->size());
+  if (bytes.starts_with("\xff\xd8\xff")) return "a JPEG";
+  return bytes.starts_with("\x89PNG\r\n") ? "a PNG" : "";
+}
+
 }  // namespace
 
 void read_feature(Bytes example, const FeatureSpec& feature,
@@ -255,6 +264,14 @@ void read_feature(Bytes example, const FeatureSpec& feature,
                              : wanted == 3 ? read_ints(*list, sink)
                                            : read_bytes(*list, sink));
   if (!read) throw DataError("{}: feature \"{}\" is damaged", where(), feature.key);
+  const std::string_view picture =
+      wanted == 1 && sink.count() != feature.row.size() ? picture_in(*list) : "";
+  if (!picture.empty()) {
+    throw DataError(
+        "{}: feature \"{}\" holds {} file of {} bytes, and pictures in records are not decoded; "
+        "write its pixels into the record, or give a folder of pictures",
+        where(), feature.key, picture, sink.count());
+  }
   if (feature.padded) {
     pad(feature, sink.count(), where, to);
   } else if (sink.count() != feature.row.size()) {

@@ -7,6 +7,7 @@
 #include "snug/base/error.h"
 #include "snug/data/byte_reader.h"
 #include "snug/data/file_chain.h"
+#include "snug/data/file_state.h"
 #include "snug/data/random_source.h"
 #include "snug/data/stage.h"
 
@@ -75,6 +76,11 @@ class RecordReader {
     std::memcpy(&length, head.data(), 8);
     std::memcpy(&crc, head.data() + 8, 4);
     if (masked_crc32c(std::span(head).first(8)) != crc) {
+      if (record_ == 0 && head[0] == std::byte{0x78}) {
+        fail(
+            "has a wrong checksum of its length: the file looks compressed by ZLIB, and GZIP is "
+            "what is read");
+      }
       fail(record_ == 0
                ? "has a wrong checksum of its length, so this is no TFRecord file, or a damaged one"
                : "has a wrong checksum of its length");
@@ -228,7 +234,7 @@ StoredType stored_of(const FeatureSpec& feature) {
 struct RecordFiles {
   data::TfRecordOptions options;
   std::vector<std::unique_ptr<File>> files;
-  std::vector<int64_t> sizes;
+  std::vector<FileState> states;  // When they were opened.
   RecordIndex index;
 };
 
@@ -264,11 +270,8 @@ class TfRecordSource final : public RandomSource {
   int64_t batches_ahead() const override { return kAsManyAsHelp; }
   SourcePtr twin() override { return std::make_shared<TfRecordSource>(records_); }
   void begin_pass(uint64_t pass) override {
-    for (size_t i = 0; i < records_->files.size(); ++i) {
-      if (records_->files[i]->size() == records_->sizes[i]) continue;
-      throw FileError("{}: it was changed during the run; leave the file alone and start again",
-                      records_->options.files[i].string());
-    }
+    for (size_t i = 0; i < records_->files.size(); ++i)
+      check_unchanged(*records_->files[i], records_->states[i]);
     RandomSource::begin_pass(pass);
   }
   std::string place(int /*field*/, int64_t row) override {
@@ -339,13 +342,13 @@ SourcePtr tfrecord(const TfRecordOptions& options) {
       RecordFiles{options, {}, {}, RecordIndex(options.most_in_memory)});
   for (size_t file = 0; file < options.files.size(); ++file) {
     const Path path = plain_file(files, options.files[file], options.cache);
+    found->files.push_back(files.open(path, OpenMode::read));
+    found->states.push_back(state_of(*found->files.back()));
     RecordReader reader(files, path, options.files[file].string(), options.most_record_bytes);
     while (const auto place = reader.next()) {
       found->index.add(
           {place->offset, static_cast<int32_t>(place->bytes), static_cast<int32_t>(file)});
     }
-    found->files.push_back(files.open(path, OpenMode::read));
-    found->sizes.push_back(found->files.back()->size());
   }
   found->index.finish();
   if (found->index.records() == 0) {

@@ -164,6 +164,19 @@ TEST(TfRecord, NamesWhatIsWrong) {
   expect_within(refusal(length + crc_of(length)), "has 1099511627776 bytes, more than");
 }
 
+// What files of other people often are.
+TEST(TfRecord, NamesPicturesAndOtherCompression) {
+  MemoryFiles files;
+  const std::string jpeg = "\xff\xd8\xff\xe0 and so on";
+  write_text(files, "t.tfrecord", record(field(1, feature("x", 1, field(1, jpeg)))));
+  data::TfRecordOptions options = options_for(files);
+  options.x = {{.key = "x", .row = {8, 8, 3}, .stored = StoredType::uint8}};
+  const SourcePtr source = data::tfrecord(options);
+  expect_within(message_of<DataError>([&] { read_rows(*source, 0, {0}); }),
+                "record 0: feature \"x\" holds a JPEG file of 14 bytes");
+  expect_within(refusal("\x78\x9c and then what zlib writes"), "looks compressed by ZLIB");
+}
+
 TEST(TfRecord, NoDamageIsAFaultOfOurs) {
   const std::string data =
       field(1, feature("x", 2, packed_floats({1, 2})) + feature("label", 3, packed_ints({1})));

@@ -75,11 +75,14 @@ CellCount find(const char* text, size_t size, char delimiter, char newline, uint
     uint64_t lines = marks(text + at, newline) & inside;
     const uint64_t cells = (marks(text + at, delimiter) & inside) | lines;
     write_positions(cells, static_cast<uint32_t>(at), ends + count.cells);
-    for (; lines != 0; lines &= lines - 1) {
+    // Most windows of long lines have one or none, by chance: the first is written without asking.
+    do {
       const uint64_t up_to = lines ^ (lines - 1);
-      cells_to[count.lines++] =
+      cells_to[count.lines] =
           static_cast<uint32_t>(count.cells) + static_cast<uint32_t>(std::popcount(cells & up_to));
-    }
+      count.lines += lines != 0 ? 1 : 0;
+      lines &= lines - 1;
+    } while (HWY_UNLIKELY(lines != 0));
     count.cells += static_cast<size_t>(std::popcount(cells));
   }
   return count;
@@ -275,6 +278,80 @@ HWY_INLINE bool four_decimals(const char* text, const uint32_t* ends, double* va
                                               magnitude, _mm256_set1_pd(-0.0)));
   return true;
 }
+
+// The same with groups of eight bits.
+constexpr uint64_t kFirstOfEight = 0x0101010101010101, kLastOfEight = kFirstOfEight << 7;
+HWY_INLINE uint64_t eights_with_bits(uint64_t bits) {
+  return (((bits & ~kLastOfEight) + ~kLastOfEight) | bits) & kLastOfEight;
+}
+
+struct EightCells {
+  alignas(16) uint8_t first_byte[16] = {0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8};
+  alignas(16) uint8_t places[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7};
+  alignas(64) double powers[8] = {1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1e0, 1e0};  // As kFour has them.
+};
+constexpr EightCells kEight;
+
+HWY_INLINE __m512i in_each_part(const uint8_t* bytes) {
+  return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(bytes)));
+}
+
+// Their last 8 bytes, side by side.
+HWY_INLINE __m512i eight_tails(const char* text, const uint32_t* ends) {
+  const auto tail = [&](size_t cell) {
+    int64_t bytes = 0;
+    std::memcpy(&bytes, text + ends[cell] - 8, 8);
+    return bytes;
+  };
+  const auto two = [&](size_t cell) { return _mm_set_epi64x(tail(cell + 1), tail(cell)); };
+  const auto four = [&](size_t cell) {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(two(cell)), two(cell + 2), 1);
+  };
+  return _mm512_inserti64x4(_mm512_castsi256_si512(four(0)), four(4), 1);
+}
+
+// The groups of a word as eight.
+HWY_INLINE __m512i eight_groups(uint64_t bits) {
+  return _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<int64_t>(bits)));
+}
+
+// As four_decimals() for eight cells of at most 8 characters, the first of which is no point and,
+// without a point, no digit.
+HWY_INLINE bool eight_decimals(const char* text, const uint32_t* ends, double* values) {
+  const __m256i to = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ends));
+  const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ends - 1));
+  const __m256i start = _mm256_add_epi32(_mm256_sub_epi32(before, to), _mm256_set1_epi32(8 + 1));
+  if (_mm256_movepi32_mask(start) != 0) return false;
+  const __m512i starts =
+      _mm512_shuffle_epi8(_mm512_cvtepu32_epi64(start), in_each_part(kEight.first_byte));
+  const __m512i places = in_each_part(kEight.places);
+  const __m512i bytes = eight_tails(text, ends);
+  const __m512i digits = _mm512_sub_epi8(bytes, _mm512_set1_epi8('0'));
+  const uint64_t minus = _mm512_mask_cmpeq_epi8_mask(_mm512_cmpeq_epi8_mask(places, starts), bytes,
+                                                     _mm512_set1_epi8('-'));
+  const uint64_t inside = _mm512_cmpge_epu8_mask(places, starts) & ~minus;
+  const uint64_t found = _mm512_cmple_epu8_mask(digits, _mm512_set1_epi8(9)) & inside;
+  const uint64_t points = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('.')) & inside;
+  const uint64_t none = (eights_with_bits(points) ^ kLastOfEight) >> 7;
+  const uint64_t point = points | none, below = point - kFirstOfEight;
+  const uint64_t odd =
+      (inside & ~found & ~points) | (point & below) | (points & kFirstOfEight) | (none & found);
+  if ((odd | (eights_with_bits(found) ^ kLastOfEight)) != 0) return false;
+  const __m512i kept = _mm512_maskz_mov_epi8(found, digits);
+  const __m512i closed = _mm512_mask_mov_epi8(kept, point ^ below, _mm512_slli_epi64(kept, 8));
+  const __m512i fours = _mm512_madd_epi16(_mm512_maddubs_epi16(closed, _mm512_set1_epi16(0x010a)),
+                                          _mm512_set1_epi32(0x00010064));
+  const __m512i numbers = _mm512_add_epi64(_mm512_mul_epu32(fours, _mm512_set1_epi64(10000)),
+                                           _mm512_srli_epi64(fours, 32));
+  const __m512i exponents =
+      _mm512_srli_epi64(_mm512_castpd_si512(_mm512_cvtepi64_pd(eight_groups(point))), 52);
+  const __m512d powers = _mm512_permutexvar_pd(exponents, _mm512_load_pd(kEight.powers));
+  const __m512d magnitude = _mm512_div_pd(_mm512_cvtepi64_pd(numbers), powers);
+  const __m512i negative = eight_groups(minus);
+  _mm512_storeu_pd(values, _mm512_mask_xor_pd(magnitude, _mm512_test_epi64_mask(negative, negative),
+                                              magnitude, _mm512_set1_pd(-0.0)));
+  return true;
+}
 #endif
 
 // The cell text[begin .. end) to `value`; 1 where it is NaN.
@@ -289,6 +366,10 @@ size_t parse(const char* text, size_t begin, const uint32_t* ends, size_t cells,
   size_t others = parse_one(text, begin, ends[0], values), i = 1;
 #if HWY_TARGET == HWY_AVX3
   while (i + 4 <= cells) {
+    if (i + 8 <= cells && eight_decimals(text, ends + i, values + i)) {
+      i += 8;
+      continue;
+    }
     if (four_decimals(text, ends + i, values + i)) {
       i += 4;
       continue;

@@ -110,6 +110,18 @@ class Fit(Case):
             self.assertIn("and \"private\" (once) look like one category written in two ways", text)
         self.passes("predict", "run.yaml", "data=adult.csv", "--output", "out.csv")
 
+    def test_more_classes_than_outputs(self):
+        """The classes are named before the first step, not a row with a number that nobody wrote."""
+        rows = adult_rows(300, 1)
+        rows[7][3] = "rich"
+        self.write_table("adult.csv", rows)
+        self.edit(", validation: test.csv", "")
+        self.refuses(2, "run.yaml:5", "income has 3 classes (\"<=50K\", \">50K\", \"rich\"), but the model tells 2 apart",
+                     "3 units, softmax, and sparse_categorical_crossentropy")
+        self.edit(", validation: test.csv", "", "binary_crossentropy", "sparse_categorical_crossentropy",
+                  "units: 1, activation: sigmoid", "units: 2, activation: softmax")
+        self.refuses(2, "run.yaml:5", "income has 3 classes", "but the model tells 2 apart; give the last layer 3 units")
+
     def test_splits_by_name(self):
         rows = [[str(i), "abc"[i * 3 // 300]] for i in range(300)]
         self.write_table("adult.csv", rows, header="a, income")

@@ -161,6 +161,42 @@ TEST(Hdf5Files, NothingCrashesIt) {
   }
 }
 
+// A link, or an array whose type is an object of its own, does not keep others from being read.
+TEST(Hdf5Files, WhatLeadsElsewhereTroublesNobodyElse) {
+  for (const std::string name : {"links_earliest.h5", "links_latest.h5"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(all_rows(*data::hdf5({.file = file_of(name), .x = {"group/x"}})), wanted());
+    for (const char* array : {"soft", "other"}) {
+      expect_within(message_of([&] { data::hdf5({.file = file_of(name), .x = {array}}); }),
+                    fmt::format("\"{}\" is a link to elsewhere, which is not read", array));
+    }
+    expect_within(message_of([&] { data::hdf5({.file = file_of(name), .x = {"named"}}); }),
+                  "\"named\" shares a part with another object, which is not read");
+  }
+}
+
+// Arrays in one piece, and those that are unpacked into the cache, are read ahead and by twins;
+// what stands in chunks is not.
+TEST(Hdf5Files, ArraysInOnePieceAreReadAhead) {
+  MemoryFiles files;
+  write_text(files, "d.h5", bytes_of("latest.h5"));
+  const auto open = [&](const std::string& name, const Path& cache) {
+    return data::hdf5(
+        {.file = "d.h5", .x = {name}, .y = {"labels"}, .cache = cache, .files = &files});
+  };
+  for (const SourcePtr& source : {open("float32", ""), open("big_f8", ""), open("gzip", "cache"),
+                                  open("shuffled", "cache")}) {
+    EXPECT_NE(source->batches_ahead(), 0);
+    const SourcePtr twin = source->twin();
+    ASSERT_NE(twin, nullptr);
+    EXPECT_EQ(all_rows(*twin), wanted());
+    EXPECT_EQ(all_rows(*twin, 1), all_rows(*source, 1));
+  }
+  const SourcePtr chunked = open("gzip", "");
+  EXPECT_EQ(chunked->twin(), nullptr);
+  EXPECT_EQ(all_rows(*chunked), wanted());
+}
+
 TEST(Hdf5Files, AFileThatChangesIsToldSo) {
   MemoryFiles files;
   write_text(files, "d.h5", bytes_of("latest.h5"));

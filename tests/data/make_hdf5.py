@@ -55,6 +55,13 @@ def main():
     for name, version in [("earliest", "earliest"), ("v108", "v108"), ("latest", "latest")]:
         with h5py.File(FOLDER / f"{name}.h5", "w", libver=version) as file:
             fill(file)
+    for name in ("earliest", "latest"):  # What leads elsewhere troubles nobody who does not want it.
+        with h5py.File(FOLDER / f"links_{name}.h5", "w", libver=name) as file:
+            file["group/x"] = VALUES.astype("float32")
+            file["soft"] = h5py.SoftLink("/group/x")
+            file["other"] = h5py.ExternalLink("other.h5", "/x")
+            file["type"] = np.dtype("float32")
+            file.create_dataset("named", (50, 2), file["type"])
     with h5py.File(FOLDER / "small.h5", "w") as file:
         x = VALUES.reshape(-1)[:128].reshape(16, 8).astype("float32")
         file.create_dataset("x", data=x, chunks=(8, 8), compression="gzip", fletcher32=True)
