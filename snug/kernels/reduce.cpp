@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "snug/kernels/reduce.cpp"
 #include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
 #include "snug/kernels/columns-inl.h"
+#include "snug/kernels/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
@@ -256,6 +257,27 @@ int32_t place_of_max(const float* x, int64_t n) {
   return static_cast<int32_t>(i);
 }
 
+int64_t equal_count(const float* x, float y, int64_t n) {
+  const V wanted = set(y);
+  int64_t count = 0, i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    call_for(x + i + (n - i > kAhead + kLanes ? kAhead : 0));
+    count += static_cast<int64_t>(hn::CountTrue(d, hn::Eq(load(x + i), wanted)));
+  }
+  for (; i < n; ++i) count += x[i] == y ? 1 : 0;
+  return count;
+}
+
+void shares(const float* x, float y, float share, float* dx, int64_t n) {
+  const V wanted = set(y), given = set(share), none = set(0.0f * share);
+  const auto chosen = [=](V v) HWY_ATTR { return hn::IfThenElse(hn::Eq(v, wanted), given, none); };
+  stream(
+      n, [=](int64_t i) HWY_ATTR { store(chosen(load(x + i)), dx + i); },
+      [=](int64_t i, int64_t count)
+          HWY_ATTR { store_part(chosen(load_part(x + i, count)), dx + i, count); },
+      x, dx);
+}
+
 Magnitude magnitude_of(const float* x, int64_t n) {
   VI bits = hn::Zero(di);
   double squares = 0;
@@ -292,6 +314,8 @@ HWY_EXPORT(middle_reduced);
 HWY_EXPORT(sums_of_columns);
 HWY_EXPORT(dot_product);
 HWY_EXPORT(place_of_max);
+HWY_EXPORT(equal_count);
+HWY_EXPORT(shares);
 HWY_EXPORT(magnitude_of);
 
 float reduce(Reduction reduction, const float* x, int64_t n) noexcept {
@@ -322,6 +346,14 @@ int32_t arg_max(const float* x, int64_t n) noexcept {
 
 void arg_max_rows(const float* x, int32_t* y, int64_t rows, int64_t columns) noexcept {
   for (int64_t r = 0; r < rows; ++r) y[r] = arg_max(x + r * columns, columns);
+}
+
+int64_t count_equal(const float* x, float y, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(equal_count)(x, y, n);
+}
+
+void share_out(const float* x, float y, float share, float* dx, int64_t n) noexcept {
+  HWY_DYNAMIC_DISPATCH(shares)(x, y, share, dx, n);
 }
 
 Magnitude magnitude(const float* x, int64_t n) noexcept {
