@@ -1,8 +1,8 @@
 #include "bench/bare_library.h"
 
+#include <memory>
 #include <string_view>
 
-#include "bench/machine_limits.h"
 #include "snug/base/error.h"
 #include "snug/kernels/onednn_matmul.h"
 #include "snug/tensor/arena.h"
@@ -22,7 +22,7 @@ class Operand {
   Arena arena_;
 };
 
-double matmul_ns(const Node& node) {
+std::function<void()> matmul_call(const Node& node) {
   const Type a = node.input_types()[0].at(kRowsHeld), b = node.input_types()[1].at(kRowsHeld);
   const std::string attributes = node.op().attributes();
   OnednnMatmulShape shape;
@@ -32,53 +32,77 @@ double matmul_ns(const Node& node) {
   shape.rows = a.shape[shape.transpose_a ? 1 : 0];
   shape.depth = a.shape[shape.transpose_a ? 0 : 1];
   shape.columns = b.shape[shape.transpose_b ? 0 : 1];
-  OnednnMatmul matmul(shape, 1);
-  matmul.compile(1);
-  Operand x(a.shape.size()), w(b.shape.size()), y(shape.rows * shape.columns);
-  const Arena scratch(matmul.scratch_bytes() + 64);
-  return best_ns([&] {
-    const bool ran = matmul.run(0, x.data(), w.data(), nullptr, y.data(), scratch.data());
+  struct Call {
+    Call(const OnednnMatmulShape& s, int64_t a_size, int64_t b_size)
+        : matmul(s, 1), x(a_size), w(b_size), y(s.rows * s.columns) {
+      matmul.compile(1);
+      scratch = Arena(matmul.scratch_bytes() + 64);
+    }
+    OnednnMatmul matmul;
+    Operand x, w, y;
+    Arena scratch;
+  };
+  const auto call = std::make_shared<Call>(shape, a.shape.size(), b.shape.size());
+  return [call] {
+    const bool ran = call->matmul.run(0, call->x.data(), call->w.data(), nullptr, call->y.data(),
+                                      call->scratch.data());
     SNUG_CHECK(ran, "matmul");
-  });
+  };
 }
 
-double convolution_ns(const OnednnConvolutionShape& s, ConvolutionDirection direction) {
-  OnednnConvolution convolution(s, direction, 1);
-  convolution.compile(1);
-  Operand x(s.batch * s.height * s.width * s.channels);
-  Operand y(s.batch * s.out_height() * s.out_width() * s.filters);
-  Operand w(s.kernel_height * s.kernel_width * s.channels / s.groups * s.filters);
-  const Arena scratch(convolution.scratch_bytes() + 64), own(convolution.weights_bytes() + 64);
-  const void* weights = w.data();
-  if (convolution.weights_bytes() > 0) {
+struct ConvolutionCall {
+  ConvolutionCall(const OnednnConvolutionShape& s, ConvolutionDirection direction)
+      : convolution(s, direction, 1),
+        x(s.batch * s.height * s.width * s.channels),
+        y(s.batch * s.out_height() * s.out_width() * s.filters),
+        w(s.kernel_height * s.kernel_width * s.channels / s.groups * s.filters) {
+    convolution.compile(1);
+    scratch = Arena(convolution.scratch_bytes() + 64);
+    own = Arena(convolution.weights_bytes() + 64);
+    if (convolution.weights_bytes() == 0 || direction == ConvolutionDirection::weights_gradient)
+      return;
     SNUG_CHECK(convolution.prepare(0, w.data(), own.data(), scratch.data()), "prepare");
     weights = own.data();
   }
-  return best_ns([&] {
+
+  OnednnConvolution convolution;
+  Operand x, y, w;
+  Arena scratch, own;
+  const void* weights = w.data();
+};
+
+std::function<void()> convolution_call(const OnednnConvolutionShape& s,
+                                       ConvolutionDirection direction) {
+  const auto call = std::make_shared<ConvolutionCall>(s, direction);
+  return [call, direction] {
+    ConvolutionCall& c = *call;
     bool ran = false;
     if (direction == ConvolutionDirection::forward)
-      ran = convolution.run_forward(0, x.data(), weights, nullptr, y.data(), scratch.data());
+      ran = c.convolution.run_forward(0, c.x.data(), c.weights, nullptr, c.y.data(),
+                                      c.scratch.data());
     else if (direction == ConvolutionDirection::input_gradient)
-      ran = convolution.run_input_gradient(0, y.data(), weights, x.data(), scratch.data());
+      ran =
+          c.convolution.run_input_gradient(0, c.y.data(), c.weights, c.x.data(), c.scratch.data());
     else
-      ran = convolution.run_weights_gradient(0, x.data(), y.data(), w.data(), scratch.data());
+      ran = c.convolution.run_weights_gradient(0, c.x.data(), c.y.data(), c.w.data(),
+                                               c.scratch.data());
     SNUG_CHECK(ran, "convolution");
-  });
+  };
 }
 
 }  // namespace
 
-std::optional<double> bare_library_ns(const Node& node, const OpCase& c) {
+std::function<void()> bare_library_call(const Node& node, const OpCase& c) {
   const std::string_view name = node.op().name();
-  if (name == "matmul" || name == "matmul_weights_gradient") return matmul_ns(node);
-  if (!c.convolution) return std::nullopt;
+  if (name == "matmul" || name == "matmul_weights_gradient") return matmul_call(node);
+  if (!c.convolution) return {};
   if (name == "conv2d" || name == "depthwise_conv2d")
-    return convolution_ns(*c.convolution, ConvolutionDirection::forward);
+    return convolution_call(*c.convolution, ConvolutionDirection::forward);
   if (name == "conv2d_image_gradient")
-    return convolution_ns(*c.convolution, ConvolutionDirection::input_gradient);
+    return convolution_call(*c.convolution, ConvolutionDirection::input_gradient);
   if (name == "conv2d_kernel_gradient")
-    return convolution_ns(*c.convolution, ConvolutionDirection::weights_gradient);
-  return std::nullopt;
+    return convolution_call(*c.convolution, ConvolutionDirection::weights_gradient);
+  return {};
 }
 
 }  // namespace snug::bench

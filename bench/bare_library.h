@@ -2,14 +2,14 @@
 // measured against.
 #pragma once
 
-#include <optional>
+#include <functional>
 
 #include "bench/ops_cases.h"
 
 namespace snug::bench {
 
-// Nanoseconds of one call, on one thread, with its weights already in the library's own format.
-// None for nodes that oneDNN has no counterpart of.
-std::optional<double> bare_library_ns(const Node& node, const OpCase& c);
+// On one thread, with its weights already in the library's own format. Empty for nodes that oneDNN
+// has no counterpart of.
+std::function<void()> bare_library_call(const Node& node, const OpCase& c);
 
 }  // namespace snug::bench

@@ -97,26 +97,26 @@ class Copy {
 };
 
 struct Times {
-  double node = 1e30, copy = 1e30;  // Nanoseconds.
+  double node = 1e30, rival = 1e30;  // Nanoseconds.
 };
 
 // The least of stretches that take turns: other guests of a host come and go, and with them its
 // bandwidth.
-Times timed(const Bench& bench, const Copy& copy) {
+Times timed(const Bench& bench, const std::function<void()>& rival) {
   constexpr int kTurns = 12;
-  const auto stretch = [](const auto& body) {
+  const auto stretch = [](const auto& call) {
     double once = thread_ns();
-    body.run();
+    call();
     once = std::max(thread_ns() - once, 20.0);
     const auto calls = static_cast<int64_t>(std::clamp(2e6 / once, 1.0, 1e5));
     const double start = thread_ns();
-    for (int64_t i = 0; i < calls; ++i) body.run();
+    for (int64_t i = 0; i < calls; ++i) call();
     return (thread_ns() - start) / static_cast<double>(calls);
   };
   Times best;
   for (int turn = 0; turn < kTurns; ++turn) {
-    best.node = std::min(best.node, stretch(bench));
-    best.copy = std::min(best.copy, stretch(copy));
+    best.node = std::min(best.node, stretch([&] { bench.run(); }));
+    best.rival = std::min(best.rival, stretch(rival));
   }
   return best;
 }
@@ -128,10 +128,7 @@ struct Ratio {
   double goal = 0;  // 0: none is set.
 };
 
-Ratio ratio_of(const Node& node, const OpCase& c, const Times& times, const Cost& cost,
-               double copy_rate, double peak) {
-  const double ns = times.node;
-  if (const auto bare = bare_library_ns(node, c)) return {*bare / ns, "library", kGoalOfLibrary};
+Ratio ratio_to_copy(const Cost& cost, double ns, double copy_rate, double peak) {
   const double copied = cost.bytes / ns / copy_rate, computed = cost.flops / ns / peak;
   if (computed > 2 * copied) return {computed, "peak"};
   return {copied, "copy", cost.bytes < kCachedBytes ? 0 : kGoalOfCopy};
@@ -139,13 +136,21 @@ Ratio ratio_of(const Node& node, const OpCase& c, const Times& times, const Cost
 
 void print(const Node& node, const OpCase& c, double peak) {
   const Bench bench(node);
-  const Copy copy(bench.cost().bytes);
-  const Times times = timed(bench, copy);
-  const double ns = times.node, copy_rate = copy.moved() / times.copy;
-  const Ratio ratio = ratio_of(node, c, times, bench.cost(), copy_rate, peak);
-  std::printf("  %-34s %11.2f us  %7.1f GFLOP/s  %6.1f GB/s (copy %5.1f)  %5.2f of the %-7s",
-              std::string(node.op().name()).c_str(), ns / 1e3, bench.cost().flops / ns,
-              bench.cost().bytes / ns, copy_rate, ratio.value, ratio.of);
+  const Cost& cost = bench.cost();
+  const std::function<void()> library = bare_library_call(node, c);
+  const Copy copy(library ? 0 : cost.bytes);
+  const Times times = timed(
+      bench, library ? library : [&] { copy.run(); });
+  const double ns = times.node, copy_rate = copy.moved() / times.rival;
+  const Ratio ratio = library ? Ratio{times.rival / ns, "library", kGoalOfLibrary}
+                              : ratio_to_copy(cost, ns, copy_rate, peak);
+  std::printf("  %-34s %11.2f us  %7.1f GFLOP/s  %6.1f GB/s", std::string(node.op().name()).c_str(),
+              ns / 1e3, cost.flops / ns, cost.bytes / ns);
+  if (library)
+    std::printf("  %20s", "");
+  else
+    std::printf("  (copy %5.1f GB/s)   ", copy_rate);
+  std::printf("%5.2f of the %-7s", ratio.value, ratio.of);
   if (ratio.goal > 0)
     std::printf("  goal %.2f%s", ratio.goal, ratio.value < ratio.goal ? ", BELOW" : "");
   std::printf("\n");

@@ -1,13 +1,12 @@
 #include "snug/kernels/binary.h"
 
-#include <cmath>
-
 #include "snug/kernels/simd.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "snug/kernels/binary.cpp"
 #include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
 #include "snug/kernels/broadcast-inl.h"
+#include "snug/kernels/power-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
@@ -52,20 +51,8 @@ struct SquaredDifference {
   static HWY_INLINE V of(V a, V b) { return hn::Mul(hn::Sub(a, b), hn::Sub(a, b)); }
 };
 
-// The C library, lane by lane: no vector form is as exact over the whole range.
-template <class F>
-struct ByLane {
-  static HWY_INLINE V of(V a, V b) {
-    HWY_ALIGN float left[kLanes], right[kLanes];
-    hn::Store(a, d, left);
-    hn::Store(b, d, right);
-    for (int64_t i = 0; i < kLanes; ++i) left[i] = F::of(left[i], right[i]);
-    return hn::Load(d, left);
-  }
-};
-
 struct Pow {
-  static float of(float a, float b) { return b == 2.0f ? a * a : std::pow(a, b); }
+  static HWY_INLINE V of(V a, V b) { return power(a, b); }
 };
 
 template <class F>
@@ -78,7 +65,7 @@ const BinaryKernels* binary_rows() {
   static constexpr BinaryKernels kRows[kBinaryCount] = {
       forms<Add>(),     forms<Subtract>(),          forms<Multiply>(),
       forms<Divide>(),  forms<DivideNoNan>(),       forms<Maximum>(),
-      forms<Minimum>(), forms<SquaredDifference>(), forms<ByLane<Pow>>()};
+      forms<Minimum>(), forms<SquaredDifference>(), forms<Pow>()};
   return kRows;
 }
 

@@ -15,7 +15,7 @@ enum class Binary : uint8_t {
   maximum,
   minimum,
   squared_difference,
-  pow,  // As std::pow, so pow(NaN, 0) and pow(1, NaN) are 1.
+  pow,  // As std::pow, so pow(NaN, 0) and pow(1, NaN) are 1; but denormal numbers count as 0.
 };
 inline constexpr int kBinaryCount = static_cast<int>(Binary::pow) + 1;
 

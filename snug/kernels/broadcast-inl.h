@@ -9,32 +9,38 @@
 
 #include <algorithm>
 
-#include "snug/kernels/vector-inl.h"
+#include "snug/kernels/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
 
 template <class F>
 void same(const float* a, const float* b, typename F::Out* y, int64_t n) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) F::vector(load(a + i), load(b + i), y + i);
-  if (i < n) F::part(load_part(a + i, n - i), load_part(b + i, n - i), y + i, n - i);
+  stream(
+      n, [=](int64_t i) HWY_ATTR { F::vector(load(a + i), load(b + i), y + i); },
+      [=](int64_t i, int64_t count)
+          HWY_ATTR { F::part(load_part(a + i, count), load_part(b + i, count), y + i, count); },
+      a, b, y);
 }
 
 template <class F>
 void scalar_left(const float* a, const float* b, typename F::Out* y, int64_t n) {
   const V left = set(*a);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) F::vector(left, load(b + i), y + i);
-  if (i < n) F::part(left, load_part(b + i, n - i), y + i, n - i);
+  stream(
+      n, [=](int64_t i) HWY_ATTR { F::vector(left, load(b + i), y + i); },
+      [=](int64_t i, int64_t count)
+          HWY_ATTR { F::part(left, load_part(b + i, count), y + i, count); },
+      b, y);
 }
 
 template <class F>
 void scalar_right(const float* a, const float* b, typename F::Out* y, int64_t n) {
   const V right = set(*b);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) F::vector(load(a + i), right, y + i);
-  if (i < n) F::part(load_part(a + i, n - i), right, y + i, n - i);
+  stream(
+      n, [=](int64_t i) HWY_ATTR { F::vector(load(a + i), right, y + i); },
+      [=](int64_t i, int64_t count)
+          HWY_ATTR { F::part(load_part(a + i, count), right, y + i, count); },
+      a, y);
 }
 
 // Short rows are taken several at a time against a repeated copy of the row, so that no vector is
@@ -58,7 +64,10 @@ void periodic_right(const float* a, const float* b, typename F::Out* y, int64_t 
     const RepeatedRow repeated(b, columns);
     const int64_t block = repeated.rows * columns;
     for (; rows >= repeated.rows; rows -= repeated.rows, a += block, y += block) {
+      const int64_t later = ahead(block, rows * columns);
       for (int64_t i = 0; i < block; i += kLanes) {
+        call_for(a + i + later);
+        call_for(y + i + later);
         F::vector(load(a + i), hn::Load(d, repeated.values + i), y + i);
       }
     }

@@ -49,21 +49,76 @@ HWY_INLINE void sum_tile(const Body& body, int64_t begin, int64_t end, int64_t c
   }
 }
 
+// The tiles of columns [first, last).
+template <int kVectors, class Body, class Flush>
+HWY_INLINE void sum_tiles(const Body& body, int64_t begin, int64_t end, int64_t first, int64_t last,
+                          const Flush& flush) {
+  int64_t c = first;
+  for (; c + kVectors * kLanes <= last; c += kVectors * kLanes) {
+    sum_tile<kVectors, false>(body, begin, end, c, kLanes, flush);
+  }
+  for (; c + kLanes <= last; c += kLanes) sum_tile<1, false>(body, begin, end, c, kLanes, flush);
+  if (c < last) sum_tile<1, true>(body, begin, end, c, last - c, flush);
+}
+
+// The sums of a block of rows, for some columns, in L1.
+template <int kSums>
+struct BlockSums {
+  static constexpr int64_t kWidth = 4096 / kSums;
+  HWY_ALIGN float sums[kSums][kWidth];
+  int64_t first = 0, last = 0;
+
+  HWY_INLINE void begin() {
+    for (float(&row)[kWidth] : sums) {
+      for (int64_t i = 0; i < last - first; i += kLanes) hn::Store(hn::Zero(d), d, row + i);
+    }
+  }
+  HWY_INLINE void add(int k, int64_t column, V sum) {
+    float* to = sums[k] + column - first;
+    hn::Store(hn::Add(hn::Load(d, to), sum), d, to);
+  }
+  template <class Flush>
+  HWY_INLINE void end(const Flush& flush) const {
+    for (int k = 0; k < kSums; ++k) {
+      for (int64_t c = first; c < last; c += kLanes)
+        flush(k, c, hn::Load(d, sums[k] + c - first), std::min(kLanes, last - c));
+    }
+  }
+};
+
+// Rows that are wider than a tile are read a few at a time from end to end, as memory wants it: the
+// tiles of these few are added to the sums of their block.
+template <int kVectors, class Body, class Flush>
+HWY_INLINE void sum_wide_columns(const Body& body, int64_t rows, int64_t first, int64_t last,
+                                 const Flush& flush) {
+  constexpr int64_t kTogether = 8;
+  BlockSums<Body::kSums> block;
+  block.first = first;
+  block.last = last;
+  for (int64_t begin = 0; begin < rows; begin += kBlockRows) {
+    const int64_t end = std::min(rows, begin + kBlockRows);
+    block.begin();
+    for (int64_t row = begin; row < end; row += kTogether) {
+      sum_tiles<kVectors>(body, row, std::min(end, row + kTogether), first, last,
+                          [&](int k, int64_t column, V sum, int64_t)
+                              HWY_ATTR { block.add(k, column, sum); });
+    }
+    block.end(flush);
+  }
+}
+
 // Sums all columns, block of rows by block of rows; flush(k, column, sum, count) is called once for
 // each block and must add to what the blocks before it left. kVectors vectors run side by side.
 template <int kVectors, class Body, class Flush>
 HWY_INLINE void sum_columns(const Body& body, int64_t rows, int64_t columns, const Flush& flush) {
-  for (int64_t begin = 0; begin < rows; begin += kBlockRows) {
-    const int64_t end = std::min(rows, begin + kBlockRows);
-    int64_t c = 0;
-    for (; c + kVectors * kLanes <= columns; c += kVectors * kLanes) {
-      sum_tile<kVectors, false>(body, begin, end, c, kLanes, flush);
-    }
-    for (; c + kLanes <= columns; c += kLanes) {
-      sum_tile<1, false>(body, begin, end, c, kLanes, flush);
-    }
-    if (c < columns) sum_tile<1, true>(body, begin, end, c, columns - c, flush);
+  if (columns <= kVectors * kLanes) {
+    for (int64_t begin = 0; begin < rows; begin += kBlockRows)
+      sum_tiles<kVectors>(body, begin, std::min(rows, begin + kBlockRows), 0, columns, flush);
+    return;
   }
+  constexpr int64_t kWidth = BlockSums<Body::kSums>::kWidth;
+  for (int64_t first = 0; first < columns; first += kWidth)
+    sum_wide_columns<kVectors>(body, rows, first, std::min(columns, first + kWidth), flush);
 }
 
 // Adds to float32 arrays, one for each sum; a null array is left out.

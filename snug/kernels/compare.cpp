@@ -88,15 +88,14 @@ HWY_INLINE V choose(const uint8_t* condition, V a, V b) {
 }
 
 void choice(const uint8_t* condition, const float* a, const float* b, float* y, int64_t n) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    store(choose(condition + i, load(a + i), load(b + i)), y + i);
-  }
-  if (i >= n) return;
-  const int64_t rest = n - i;
-  uint8_t part[kLanes] = {};
-  std::memcpy(part, condition + i, static_cast<size_t>(rest));
-  store_part(choose(part, load_part(a + i, rest), load_part(b + i, rest)), y + i, rest);
+  stream(
+      n, [=](int64_t i) HWY_ATTR { store(choose(condition + i, load(a + i), load(b + i)), y + i); },
+      [=](int64_t i, int64_t rest) HWY_ATTR {
+        uint8_t part[kLanes] = {};
+        std::memcpy(part, condition + i, static_cast<size_t>(rest));
+        store_part(choose(part, load_part(a + i, rest), load_part(b + i, rest)), y + i, rest);
+      },
+      condition, a, b, y);
 }
 
 }  // namespace snug::kernels::HWY_NAMESPACE

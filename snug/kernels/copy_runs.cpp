@@ -46,8 +46,20 @@ void copy_all(const uint8_t* from, int64_t from_step, uint8_t* to, int64_t to_st
   }
 }
 
+// Past the caches: what is written is not read first.
+void copy_past(const uint8_t* from, int64_t from_step, uint8_t* to, int64_t to_step, int64_t bytes,
+               int64_t count) {
+  for (int64_t i = 0; i < count; ++i, from += from_step, to += to_step) {
+    for (int64_t k = 0; k < bytes; k += kVectorBytes)
+      hn::Stream(hn::LoadU(DByte(), from + k), DByte(), to + k);
+  }
+}
+
 void copy(const uint8_t* from, int64_t from_step, uint8_t* to, int64_t to_step, int64_t bytes,
-          int64_t count) {
+          int64_t count, bool past_caches) {
+  const auto is_line = [](int64_t at) { return at % kLineBytes == 0; };
+  if (past_caches && is_line(reinterpret_cast<intptr_t>(to)) && is_line(to_step) && is_line(bytes))
+    return copy_past(from, from_step, to, to_step, bytes, count);
   if (bytes >= kVectorBytes) return copy_all(from, from_step, to, to_step, bytes, count);
   for (int64_t i = 0; i < count; ++i)
     std::memcpy(to + i * to_step, from + i * from_step, static_cast<size_t>(bytes));
@@ -62,10 +74,10 @@ namespace snug::kernels {
 HWY_EXPORT(copy);
 
 void copy_runs(const Runs<const std::byte>& from, const Runs<std::byte>& to, int64_t bytes,
-               int64_t count) noexcept {
+               int64_t count, bool past_caches) noexcept {
   HWY_DYNAMIC_DISPATCH(copy)
   (reinterpret_cast<const uint8_t*>(from.first), from.step, reinterpret_cast<uint8_t*>(to.first),
-   to.step, bytes, count);
+   to.step, bytes, count, past_caches);
 }
 
 }  // namespace snug::kernels

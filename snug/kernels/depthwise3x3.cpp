@@ -7,7 +7,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "snug/kernels/depthwise3x3.cpp"
 #include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
-#include "snug/kernels/vector-inl.h"
+#include "snug/kernels/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
@@ -75,6 +75,11 @@ void convolve(const ConvolutionShape& s, DepthwiseStretch rows_of_y, const float
   for (int64_t row = rows_of_y.begin; row < rows_of_y.end; ++row) {
     const float* image = x + row / height * s.height * s.width * channels;
     float* to = y + row * width * channels;
+    // The lines of the next row, which no other row has touched, are called for.
+    const int64_t next_row = row % height - s.top + 3;
+    const bool reads = next_row >= 0 && next_row < s.height;
+    const float* next_x = reads ? image + next_row * s.width * channels : to;
+    const float* next_y = row + 1 < rows_of_y.end ? to + width * channels : to;
     for (int64_t c = 0; c < channels; c += kLanes) {
       V taps[9];
       for (int t = 0; t < 9; ++t) taps[t] = load(weights + (kTurned ? 8 - t : t) * channels + c);
@@ -82,6 +87,8 @@ void convolve(const ConvolutionShape& s, DepthwiseStretch rows_of_y, const float
       const ThreeRows rows(s, image + c, row % height - s.top);
       for_pixels(rows, -s.left, width,
                  [&](int64_t j, const V(&l)[3], const V(&m)[3], const V(&r)[3]) HWY_ATTR {
+                   call_for(next_x + j * channels + c);
+                   call_for(next_y + j * channels + c);
                    // Two chains, so that one need not wait for the other.
                    const V outer = column_sum(column_sum(start, l, taps, 0), r, taps, 2);
                    store(hn::Add(outer, column_sum(hn::Zero(d), m, taps, 1)),

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "snug/kernels/row_calls.h"
+#include "snug/kernels/strided.h"
 #include "snug/kernels/update.h"
 
 namespace snug::kernels {
@@ -90,7 +91,7 @@ void scatter_add(const int32_t* indices, const float* dy, int64_t n, int64_t col
 
 void one_hot(const int32_t* labels, float* y, int64_t n, int64_t columns, float on,
              float off) noexcept {
-  std::fill_n(y, n * columns, off);
+  fill(off, y, n * columns);
   for (int64_t i = 0; i < n; ++i) {
     if (is_row(labels[i], columns)) y[i * columns + labels[i]] = on;
   }

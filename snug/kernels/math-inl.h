@@ -55,13 +55,15 @@ struct ExpParts {
   VI n_bits;
 };
 
+// (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2.
+constexpr float kExpRest[] = {0.5f, 0.16666577f, 0.0416665491f, 0.00836317905f, 0.00139265531f};
+
 HWY_INLINE ExpParts exp_parts(V x) {
-  constexpr float kQ[] = {0.5f, 0.16666577f, 0.0416665491f, 0.00836317905f, 0.00139265531f};
   const V magic = set(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits.
   const V t = hn::MulAdd(x, set(1.44269504f), magic);
   const V n = hn::Sub(t, magic);
   const V r = hn::NegMulAdd(n, set(kLn2Low), hn::NegMulAdd(n, set(kLn2High), x));
-  return {hn::MulAdd(hn::Mul(r, r), polynomial(r, kQ), r), hn::BitCast(di, t)};
+  return {hn::MulAdd(hn::Mul(r, r), polynomial(r, kExpRest), r), hn::BitCast(di, t)};
 }
 
 // 2^(n + offset) from the low bits of n.
@@ -76,6 +78,25 @@ HWY_INLINE V exp_inner(V x) {
   return hn::MulAdd(parts.m, s, s);
 }
 
+#if HWY_TARGET == HWY_AVX3
+
+// exp for x <= 89: here an instruction multiplies by powers of two, with infinity and zero at the
+// ends. kExact: to the last bits for large |x|, too; otherwise to 2.5e-7.
+template <bool kExact>
+HWY_INLINE V exp_below_89(V x) {
+  x = greatest(x, set(-104.0f));
+  const V magic = set(12582912.0f);
+  const V n = hn::Sub(hn::MulAdd(x, set(1.44269504f), magic), magic);
+  V r = hn::NegMulAdd(n, set(0.693147182f), x);
+  if constexpr (kExact) r = hn::MulAdd(n, set(1.90465421e-9f), r);
+  const V one = set(1.0f), p = hn::MulAdd(hn::MulAdd(horner(r, kExpRest), r, one), r, one);
+  return V{_mm512_scalef_ps(p.raw, n.raw)};
+}
+
+HWY_INLINE V exp(V x) { return exp_below_89<true>(least(x, set(89.0f))); }
+
+#else
+
 HWY_INLINE V exp(V x) {
   const ExpParts parts = exp_parts(x);
   // Adding to the exponent of 1 + m reaches the last binade, which 2^n alone does not.
@@ -85,6 +106,8 @@ HWY_INLINE V exp(V x) {
   return hn::IfThenElse(hn::Le(x, set(88.72283f)), low, hn::Add(x, set(kInfinity)));
 }
 
+#endif
+
 HWY_INLINE V expm1(V x) {
   const ExpParts parts = exp_parts(greatest(x, set(-20.0f)));
   const V half = power_of_two(parts.n_bits, -1);
@@ -93,6 +116,26 @@ HWY_INLINE V expm1(V x) {
 }
 
 // log for finite x, at least the least normal number.
+#if SNUG_KERNELS_PIECES
+
+// x = 2^n m with m from 0.75 to 1.5, so that nothing cancels around 1; log(m) = log(1 + r) - log(c)
+// with r = m c - 1.
+HWY_INLINE V log_inner(V x) {
+  constexpr float kP[] = {1.0f, -0.5f, 0.333347946f, -0.250101864f, 0.188336179f};
+  const VI bits = hn::BitCast(di, x);
+  const VI e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3f400000)));
+  const V m = V{_mm512_getmant_ps(x.raw, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_zero)};
+  const auto piece =
+      hn::IndicesFromVec(d, hn::And(hn::ShiftRight<19>(hn::BitCast(di, m)), hn::Set(di, 15)));
+  const V c = hn::TableLookupLanes(load(kLogInverse), piece);
+  const V log_c = hn::TableLookupLanes(load(kLogOfInverse), piece);
+  const V r = hn::MulSub(m, c, set(1.0f));
+  const V rest = hn::MulAdd(hn::ConvertTo(d, e), set(0.693147182f), log_c);
+  return hn::MulAdd(r, horner(r, kP), rest);
+}
+
+#else
+
 HWY_INLINE V log_inner(V x) {
   constexpr float kP[] = {0.333333312f,  -0.24999997f, 0.200007157f,  -0.166678023f, 0.142490576f,
                           -0.124256873f, 0.116854199f, -0.114797339f, 0.0697161149f};
@@ -105,6 +148,8 @@ HWY_INLINE V log_inner(V x) {
   y = hn::Add(hn::NegMulAdd(set(0.5f), ff, y), f);
   return hn::MulAdd(n, set(kLn2High), y);
 }
+
+#endif
 
 HWY_INLINE V log(V x) {
   const V zero = hn::Zero(d);

@@ -108,16 +108,19 @@ template <class Then>
 void apply_then(const float* x, const float* scale, const float* shift, float* y, int64_t rows,
                 int64_t channels, const float* addend) {
   if (addend == nullptr) {
-    return for_rows({scale, shift}, rows, channels,
-                    [=](int64_t at, const V(&c)[2], const auto& read, const auto& write) HWY_ATTR {
-                      write(Then::of(hn::MulAdd(read(x + at), c[0], c[1])), y + at);
-                    });
+    return for_rows(
+        {scale, shift}, rows, channels,
+        [=](int64_t at, const V(&c)[2], const auto& read, const auto& write)
+            HWY_ATTR { write(Then::of(hn::MulAdd(read(x + at), c[0], c[1])), y + at); },
+        x, y);
   }
-  for_rows({scale, shift}, rows, channels,
-           [=](int64_t at, const V(&c)[2], const auto& read, const auto& write) HWY_ATTR {
-             const V v = hn::Add(hn::MulAdd(read(x + at), c[0], c[1]), read(addend + at));
-             write(Then::of(v), y + at);
-           });
+  for_rows(
+      {scale, shift}, rows, channels,
+      [=](int64_t at, const V(&c)[2], const auto& read, const auto& write) HWY_ATTR {
+        const V v = hn::Add(hn::MulAdd(read(x + at), c[0], c[1]), read(addend + at));
+        write(Then::of(v), y + at);
+      },
+      x, addend, y);
 }
 
 void apply(const float* x, const float* scale, const float* shift, float* y, int64_t rows,
@@ -151,10 +154,12 @@ void gradient_sums(const float* x, const float* dy, const float* mean, const flo
 
 void gradient(const float* x, const float* dy, const float* a, const float* b, const float* c0,
               float* dx, int64_t rows, int64_t channels) {
-  for_rows({a, b, c0}, rows, channels,
-           [=](int64_t at, const V(&c)[3], const auto& read, const auto& write) HWY_ATTR {
-             write(hn::MulAdd(c[0], read(dy + at), hn::MulAdd(c[1], read(x + at), c[2])), dx + at);
-           });
+  for_rows(
+      {a, b, c0}, rows, channels,
+      [=](int64_t at, const V(&c)[3], const auto& read, const auto& write) HWY_ATTR {
+        write(hn::MulAdd(c[0], read(dy + at), hn::MulAdd(c[1], read(x + at), c[2])), dx + at);
+      },
+      x, dy, dx);
 }
 
 }  // namespace snug::kernels::HWY_NAMESPACE

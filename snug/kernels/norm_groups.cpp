@@ -129,11 +129,11 @@ void group_backward(const GroupNorm& norm, const float* x, const float* dy, cons
   }
 }
 
-// Sums of dy * xhat and dy over the places of one row.
-struct ParameterBody {
+// Sums of dy * xhat and dy over the places of one row; mean and rstd are of each channel.
+struct GroupParameterBody {
   static constexpr int kSums = 2;
   const float *x, *dy, *mean, *rstd;
-  int64_t channels, width;
+  int64_t stride;
 
   struct Column {
     const float *x, *dy;
@@ -149,12 +149,7 @@ struct ParameterBody {
   };
   template <class R>
   HWY_INLINE Column column(const R& reader, int64_t c) const {
-    HWY_ALIGN float means[kLanes] = {}, rstds[kLanes] = {};
-    for (int64_t i = 0; i < reader.count; ++i) {
-      means[i] = mean[(c + i) / width];
-      rstds[i] = rstd[(c + i) / width];
-    }
-    return {x + c, dy + c, channels, hn::Load(d, means), hn::Load(d, rstds)};
+    return {x + c, dy + c, stride, reader(mean + c), reader(rstd + c)};
   }
 };
 
@@ -164,12 +159,23 @@ void group_parameter_sums(const GroupNorm& norm, const float* x, const float* dy
     if (dgamma) std::fill_n(dgamma, norm.channels, 0.0f);
     if (dbeta) std::fill_n(dbeta, norm.channels, 0.0f);
   }
-  const int64_t row_size = norm.spatial * norm.channels;
+  constexpr int64_t kSome = 1024;  // Channels.
+  HWY_ALIGN float means[kSome], rstds[kSome];
+  const int64_t row_size = norm.spatial * norm.channels, width = norm.channels / norm.groups;
   for (int64_t r = 0; r < norm.rows; ++r) {
-    const ParameterBody body{x + r * row_size,       dy + r * row_size,
-                             mean + r * norm.groups, rstd + r * norm.groups,
-                             norm.channels,          norm.channels / norm.groups};
-    sum_columns<4>(body, norm.spatial, norm.channels, FloatFlush<2>{{dgamma, dbeta}});
+    for (int64_t first = 0; first < norm.channels; first += kSome) {
+      const int64_t some = std::min(kSome, norm.channels - first);
+      for (int64_t c = 0; c < some; ++c) {
+        const int64_t group = r * norm.groups + (first + c) / width;
+        means[c] = mean[group];
+        rstds[c] = rstd[group];
+      }
+      const int64_t at = r * row_size + first;
+      const FloatFlush<2> flush{
+          {dgamma ? dgamma + first : nullptr, dbeta ? dbeta + first : nullptr}};
+      sum_columns<4>(GroupParameterBody{x + at, dy + at, means, rstds, norm.channels}, norm.spatial,
+                     some, flush);
+    }
   }
 }
 

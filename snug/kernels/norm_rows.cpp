@@ -14,11 +14,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
 
-// The sum of term(reader, i) over [i, n) of a row; lanes behind the end are left out.
-template <class Term>
-HWY_INLINE float stretch_sum(int64_t i, int64_t n, const Term& term) {
+// The sum of term(reader, i) over [i, n) of a row; lanes behind the end are left out. Calls for the
+// elements of the arrays that are `later` behind.
+template <class Term, class... Arrays>
+HWY_INLINE float stretch_sum(int64_t i, int64_t n, const Term& term, [[maybe_unused]] int64_t later,
+                             const Arrays*... arrays) {
   V a = hn::Zero(d), b = a;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    (call_for(arrays + i + later), ...);
+    (call_for(arrays + i + later + kLanes), ...);
     a = hn::Add(a, term(Reader<false>{kLanes}, i));
     b = hn::Add(b, term(Reader<false>{kLanes}, i + kLanes));
   }
@@ -31,11 +35,12 @@ HWY_INLINE float stretch_sum(int64_t i, int64_t n, const Term& term) {
 }
 
 // Of a row of n: float32 within a stretch, double from stretch to stretch.
-template <class Term>
-HWY_INLINE double row_sum(int64_t n, const Term& term) {
+template <class Term, class... Arrays>
+HWY_INLINE double row_sum(int64_t n, const Term& term, int64_t later = 0, const Arrays*... arrays) {
   constexpr int64_t kStretch = 4096;
   double sum = 0;
-  for (int64_t i = 0; i < n; i += kStretch) sum += stretch_sum(i, std::min(n, i + kStretch), term);
+  for (int64_t i = 0; i < n; i += kStretch)
+    sum += stretch_sum(i, std::min(n, i + kStretch), term, later, arrays...);
   return sum;
 }
 
@@ -53,44 +58,76 @@ HWY_INLINE V scaled(const R& read, V v, const float* gamma, int64_t i) {
 }
 
 template <bool kCentered>
-HWY_INLINE void forward_row(const LayerNorm& norm, const float* x, float* y, float* mean,
-                            float* rstd) {
-  const int64_t n = norm.columns;
-  const auto count = static_cast<double>(n);
-  float centre = 0;
-  if constexpr (kCentered) {
-    const double sum =
-        row_sum(n, [=](const auto& read, int64_t i) HWY_ATTR { return read(x + i); });
-    centre = static_cast<float>(sum / count);
-  }
-  const V m = set(centre);
-  const double squares = row_sum(n, [=](const auto& read, int64_t i) HWY_ATTR {
-    const V v = hn::Sub(read(x + i), m);
+HWY_INLINE float row_rstd(const LayerNorm& norm, const float* x, float mean, int64_t later,
+                          const float* y) {
+  const V m = set(mean);
+  const auto square = [=](const auto& read, int64_t i) HWY_ATTR {
+    const V v = kCentered ? hn::Sub(read(x + i), m) : read(x + i);
     return hn::Mul(v, v);
-  });
-  *rstd = 1.0f / std::sqrt(static_cast<float>(squares / count) + norm.epsilon);
-  if constexpr (kCentered) *mean = centre;
-  const V r = set(*rstd);
+  };
+  // With a mean, its pass has called for what follows.
+  const double squares =
+      kCentered ? row_sum(norm.columns, square) : row_sum(norm.columns, square, later, x, y);
+  const auto variance = static_cast<float>(squares / static_cast<double>(norm.columns));
+  return 1.0f / std::sqrt(variance + norm.epsilon);
+}
+
+template <bool kCentered>
+HWY_INLINE void normalise_row(const LayerNorm& norm, const float* x, float* y, float mean,
+                              float rstd) {
+  const V m = set(mean), r = set(rstd);
   const float* gamma = norm.gamma;
   const float* beta = kCentered ? norm.beta : nullptr;
-  for_row(n, [=](const auto& read, const auto& write, int64_t i) HWY_ATTR {
-    const V v = scaled(read, hn::Mul(hn::Sub(read(x + i), m), r), gamma, i);
+  for_row(norm.columns, [=](const auto& read, const auto& write, int64_t i) HWY_ATTR {
+    const V centred = kCentered ? hn::Sub(read(x + i), m) : read(x + i);
+    const V v = scaled(read, hn::Mul(centred, r), gamma, i);
     write(beta ? hn::Add(v, read(beta + i)) : v, y + i);
   });
+}
+
+// The passes over a few rows take turns, so that none waits for the sums of another; they stay in
+// the first cache. `mean` is not written unless kCentered.
+template <bool kCentered>
+HWY_INLINE void forward_rows(const LayerNorm& norm, const float* x, float* y, float* mean,
+                             float* rstd) {
+  constexpr int64_t kMostTurns = 4, kShortRow = 1024;
+  const int64_t n = norm.columns, turns = n <= kShortRow ? kMostTurns : 1;
+  for (int64_t first = 0; first < norm.rows; first += turns) {
+    const int64_t count = std::min(turns, norm.rows - first);
+    float means[kMostTurns] = {};
+    for (int64_t g = 0; kCentered && g < count; ++g) {
+      const float *row = x + (first + g) * n, *to = y + (first + g) * n;
+      const double sum = row_sum(
+          n, [=](const auto& read, int64_t i) HWY_ATTR { return read(row + i); },
+          ahead(n, (norm.rows - first - g) * n), row, to);
+      means[g] = mean[first + g] = static_cast<float>(sum / static_cast<double>(n));
+    }
+    for (int64_t g = 0; g < count; ++g) {
+      const int64_t at = (first + g) * n, later = ahead(n, norm.rows * n - at);
+      rstd[first + g] = row_rstd<kCentered>(norm, x + at, means[g], later, y + at);
+    }
+    for (int64_t g = 0; g < count; ++g) {
+      const int64_t at = (first + g) * n;
+      normalise_row<kCentered>(norm, x + at, y + at, means[g], rstd[first + g]);
+    }
+  }
 }
 
 // With g = dy * gamma: dx = rstd * (g - mean(g) - xhat * mean(g * xhat)), without mean(g) for RMS.
 template <bool kCentered>
 HWY_INLINE void gradient_row(const LayerNorm& norm, const float* x, const float* dy, float mean,
-                             float rstd, float* dx) {
+                             float rstd, float* dx, int64_t later) {
   const int64_t n = norm.columns;
   const float* gamma = norm.gamma;
   const auto count = static_cast<double>(n);
   const V m = set(mean), r = set(rstd);
-  const double products = row_sum(n, [=](const auto& read, int64_t i) HWY_ATTR {
-    const V g = scaled(read, read(dy + i), gamma, i);
-    return hn::Mul(g, hn::Mul(hn::Sub(read(x + i), m), r));
-  });
+  const double products = row_sum(
+      n,
+      [=](const auto& read, int64_t i) HWY_ATTR {
+        const V g = scaled(read, read(dy + i), gamma, i);
+        return hn::Mul(g, hn::Mul(hn::Sub(read(x + i), m), r));
+      },
+      later, x, dy, dx);
   double plain = 0;
   if constexpr (kCentered) {
     plain = row_sum(n, [=](const auto& read, int64_t i)
@@ -106,38 +143,35 @@ HWY_INLINE void gradient_row(const LayerNorm& norm, const float* x, const float*
 }
 
 void layer_forward(const LayerNorm& norm, const float* x, float* y, float* mean, float* rstd) {
-  for (int64_t r = 0; r < norm.rows; ++r) {
-    const int64_t at = r * norm.columns;
-    forward_row<true>(norm, x + at, y + at, mean + r, rstd + r);
-  }
+  forward_rows<true>(norm, x, y, mean, rstd);
 }
 
 void layer_backward(const LayerNorm& norm, const float* x, const float* dy, const float* mean,
                     const float* rstd, float* dx) {
   for (int64_t r = 0; r < norm.rows; ++r) {
     const int64_t at = r * norm.columns;
-    gradient_row<true>(norm, x + at, dy + at, mean[r], rstd[r], dx + at);
+    gradient_row<true>(norm, x + at, dy + at, mean[r], rstd[r], dx + at,
+                       ahead(norm.columns, norm.rows * norm.columns - at));
   }
 }
 
 void rms_forward(const LayerNorm& norm, const float* x, float* y, float* rstd) {
-  for (int64_t r = 0; r < norm.rows; ++r) {
-    const int64_t at = r * norm.columns;
-    forward_row<false>(norm, x + at, y + at, nullptr, rstd + r);
-  }
+  forward_rows<false>(norm, x, y, nullptr, rstd);
 }
 
 void rms_backward(const LayerNorm& norm, const float* x, const float* dy, const float* rstd,
                   float* dx) {
   for (int64_t r = 0; r < norm.rows; ++r) {
     const int64_t at = r * norm.columns;
-    gradient_row<false>(norm, x + at, dy + at, 0.0f, rstd[r], dx + at);
+    gradient_row<false>(norm, x + at, dy + at, 0.0f, rstd[r], dx + at,
+                        ahead(norm.columns, norm.rows * norm.columns - at));
   }
 }
 
-// Sums of dy * (x - mean[row]) * rstd[row] and of dy down the columns.
-struct ParameterBody {
-  static constexpr int kSums = 2, kSideBySide = 4;
+// Sums of dy * (x - mean[row]) * rstd[row] and of dy down the columns; the mean of RMS is 0.
+template <bool kCentered>
+struct RowParameterBody {
+  static constexpr int kSums = 2;
   const float *x, *dy, *mean, *rstd;
   int64_t columns;
 
@@ -146,12 +180,10 @@ struct ParameterBody {
     int64_t stride;
     template <class R>
     HWY_INLINE void add(const R& reader, int64_t row, V (&sums)[2]) const {
-      // Of a long row only some columns are read now: the next ones are called for.
-      __builtin_prefetch(x + row * stride + kSideBySide * kLanes, 0, 2);
-      __builtin_prefetch(dy + row * stride + kSideBySide * kLanes, 0, 2);
       const V g = reader(dy + row * stride);
-      const V centred = hn::Sub(reader(x + row * stride), set(mean ? mean[row] : 0.0f));
-      sums[0] = hn::MulAdd(g, hn::Mul(centred, set(rstd[row])), sums[0]);
+      V v = reader(x + row * stride);
+      if constexpr (kCentered) v = hn::Sub(v, set(mean[row]));
+      sums[0] = hn::MulAdd(g, hn::Mul(v, set(rstd[row])), sums[0]);
       sums[1] = hn::Add(sums[1], g);
     }
   };
@@ -167,8 +199,14 @@ void parameter_sums(const LayerNorm& norm, const float* x, const float* dy, cons
     if (dgamma) std::fill_n(dgamma, norm.columns, 0.0f);
     if (dbeta) std::fill_n(dbeta, norm.columns, 0.0f);
   }
-  sum_columns<ParameterBody::kSideBySide>(ParameterBody{x, dy, mean, rstd, norm.columns}, norm.rows,
-                                          norm.columns, FloatFlush<2>{{dgamma, dbeta}});
+  const FloatFlush<2> flush{{dgamma, dbeta}};
+  if (mean) {
+    sum_columns<4>(RowParameterBody<true>{x, dy, mean, rstd, norm.columns}, norm.rows, norm.columns,
+                   flush);
+  } else {
+    sum_columns<4>(RowParameterBody<false>{x, dy, mean, rstd, norm.columns}, norm.rows,
+                   norm.columns, flush);
+  }
 }
 
 }  // namespace snug::kernels::HWY_NAMESPACE

@@ -61,6 +61,17 @@ inline constexpr Pieces kLog1pPieces = {
       -1.42718797e-08f, -1.16850076e-08f, -9.63674562e-09f, -8.00131783e-09f, -6.68531186e-09f,
       -5.61862645e-09f}}};
 
+// By the first four bits of the mantissa of m from 0.75 to 1.5: c near 1 / m, which is 1 around 1,
+// and -log(c).
+inline constexpr float kLogInverse[16] = {1.0f,        0.9140625f,  0.86328125f, 0.8203125f,
+                                          0.78125f,    0.74609375f, 0.7109375f,  0.6796875f,
+                                          1.3046875f,  1.25390625f, 1.20703125f, 1.1640625f,
+                                          1.12109375f, 1.0859375f,  1.05078125f, 1.0f};
+inline constexpr float kLogOfInverse[16] = {
+    0.0f,          0.0898563266f,  0.147014737f,   0.198069915f,  0.246860072f,  0.292904019f,
+    0.341170758f,  0.386122137f,   -0.265963554f,  -0.226263672f, -0.188163832f, -0.151916042f,
+    -0.114304774f, -0.0824436694f, -0.0495339334f, 0.0f};
+
 // gelu(-a) / -a up to 6.5, from where on it is 0 beside 1.
 inline constexpr Pieces kGeluPieces = {
     2.38461542f,

@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "snug/kernels/pool.cpp"
 #include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
 #include "snug/kernels/rows-inl.h"
+#include "snug/kernels/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
@@ -68,6 +69,16 @@ HWY_INLINE void for_channels(int64_t channels, const F& f) {
   }
 }
 
+// The same where f only writes: beyond the first vector, the last one goes back over channels that
+// are written already, so that none is left in part.
+template <class F>
+HWY_INLINE void write_channels(int64_t channels, const F& f) {
+  if (channels < kLanes) return f(Reader<true>{channels}, Writer<true>{channels}, 0);
+  int64_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) f(Reader<false>{kLanes}, Writer<false>{kLanes}, c);
+  if (c < channels) f(Reader<false>{kLanes}, Writer<false>{kLanes}, channels - kLanes);
+}
+
 struct Winner {
   V value;
   VI place;
@@ -108,38 +119,53 @@ HWY_INLINE VI load_places(const uint8_t* p, int64_t count) {
   return hn::PromoteTo(di, hn::LoadU(DBytes(), part));
 }
 
+// Windows of 2 x 2 side by side: four pixels each and no borders.
 bool is_two_by_two(const Pool& p) {
   return p.kernel_height == 2 && p.kernel_width == 2 && p.stride_height == 2 &&
          p.stride_width == 2 && p.pad_top == 0 && p.pad_left == 0 && 2 * p.out_height <= p.height &&
          2 * p.out_width <= p.width;
 }
 
-// Windows of 2 x 2 side by side: four pixels and no borders.
-void max_two_by_two(const Pool& p, const float* x, float* y, uint8_t* argument, int64_t images) {
-  const int64_t right = p.channels, below = p.width * p.channels;
-  const auto pixel = [=](const float* from, int64_t out) HWY_ATTR {
-    for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
-      Winner winner{read(from + c), hn::Zero(di)};
-      winner.meet(read(from + c + right), 1);
-      winner.meet(read(from + c + below), 2);
-      winner.meet(read(from + c + below + right), 3);
-      write(winner.value, y + out + c);
-      if (argument) store_places(winner.place, argument + out + c, read.count);
-    });
-  };
+// Calls f(reader, writer, offset in the images of the upper left pixel, output offset) for every
+// vector of channels of every window; `x` are the images, read or written.
+template <class F>
+HWY_INLINE void for_two_by_two(const Pool& p, const float* x, int64_t images, const F& f) {
+  constexpr int64_t kLine = 16;
+  const int64_t row = p.width * p.channels, size = images * p.height * row;
   int64_t out = 0;
   for (int64_t image = 0; image < images; ++image) {
     for (int64_t i = 0; i < p.out_height; ++i) {
-      const float* from = x + (image * p.height + 2 * i) * below;
-      for (int64_t j = 0; j < p.out_width; ++j, from += 2 * right, out += right) pixel(from, out);
+      int64_t at = (image * p.height + 2 * i) * row;
+      const int64_t end = at + row;
+      for (int64_t j = 0; j < p.out_width; ++j, at += 2 * p.channels, out += p.channels) {
+        // Behind the end of this pair of rows the next one begins.
+        const int64_t later = at + kAhead < end ? at + kAhead : at + kAhead + row;
+        for (int64_t k = 0; k < 2 * p.channels && later + row + k < size; k += kLine)
+          call_for(x + later + k), call_for(x + later + row + k);
+        write_channels(p.channels, [&](const auto& read, const auto& write, int64_t c)
+                                       HWY_ATTR { f(read, write, at + c, out + c); });
+      }
     }
   }
+}
+
+void max_two_by_two(const Pool& p, const float* x, float* y, uint8_t* argument, int64_t images) {
+  const int64_t right = p.channels, below = p.width * p.channels;
+  for_two_by_two(p, x, images,
+                 [=](const auto& read, const auto& write, int64_t at, int64_t out) HWY_ATTR {
+                   Winner winner{read(x + at), hn::Zero(di)};
+                   winner.meet(read(x + at + right), 1);
+                   winner.meet(read(x + at + below), 2);
+                   winner.meet(read(x + at + below + right), 3);
+                   write(winner.value, y + out);
+                   if (argument) store_places(winner.place, argument + out, read.count);
+                 });
 }
 
 void max_forward(const Pool& p, const float* x, float* y, uint8_t* argument, int64_t images) {
   if (is_two_by_two(p)) return max_two_by_two(p, x, y, argument, images);
   for_windows(p, images, [=](int64_t image, const Window& window, int64_t out) HWY_ATTR {
-    for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
+    write_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
       const Winner winner = winner_of(window, x + image + c, read);
       write(winner.value, y + out + c);
       if (argument) store_places(winner.place, argument + out + c, read.count);
@@ -159,30 +185,34 @@ HWY_INLINE void share(const Window& window, VI places, V dy, float* dx, const R&
 
 void clear_image(const Pool& p, float* dx) { std::fill_n(dx, image_size(p), 0.0f); }
 
-// Windows that do not overlap and leave nothing out: every pixel is written once.
+// The pixels that no window of 2 x 2 looks at.
+void clear_rest(const Pool& p, float* dx, int64_t images) {
+  if (2 * p.out_height < p.height || 2 * p.out_width < p.width)
+    std::fill_n(dx, images * image_size(p), 0.0f);
+}
+
 void max_backward_two_by_two(const Pool& p, const uint8_t* argument, const float* dy, float* dx,
                              int64_t images) {
-  for_windows(p, images, [=](int64_t image, const Window& window, int64_t out) HWY_ATTR {
-    float* to = dx + image + window.origin;
-    for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
-      const VI places = load_places(argument + out + c, read.count);
-      const V g = read(dy + out + c);
-      for (int place = 0; place < 4; ++place) {
-        const auto wins = hn::RebindMask(d, hn::Eq(places, hn::Set(di, place)));
-        const int64_t at = place / 2 * window.row_stride + place % 2 * window.pixel_stride;
-        write(hn::IfThenElseZero(wins, g), to + at + c);
-      }
-    });
-  });
+  clear_rest(p, dx, images);
+  const int64_t right = p.channels, below = p.width * p.channels;
+  for_two_by_two(p, dx, images,
+                 [=](const auto& read, const auto& write, int64_t at, int64_t out) HWY_ATTR {
+                   const VI places = load_places(argument + out, read.count);
+                   const V g = read(dy + out);
+                   const auto share = [=](int place) HWY_ATTR {
+                     const auto wins = hn::RebindMask(d, hn::Eq(places, hn::Set(di, place)));
+                     return hn::IfThenElseZero(wins, g);
+                   };
+                   write(share(0), dx + at);
+                   write(share(1), dx + at + right);
+                   write(share(2), dx + at + below);
+                   write(share(3), dx + at + below + right);
+                 });
 }
 
 void max_backward(const Pool& p, const uint8_t* argument, const float* dy, float* dx,
                   int64_t images) {
-  if (is_two_by_two(p)) {
-    if (2 * p.out_height < p.height || 2 * p.out_width < p.width)
-      std::fill_n(dx, images * image_size(p), 0.0f);
-    return max_backward_two_by_two(p, argument, dy, dx, images);
-  }
+  if (is_two_by_two(p)) return max_backward_two_by_two(p, argument, dy, dx, images);
   for (; images > 0; --images, argument += out_size(p), dy += out_size(p), dx += image_size(p)) {
     clear_image(p, dx);
     for_windows(p, 1, [=](int64_t, const Window& window, int64_t out) HWY_ATTR {
@@ -207,10 +237,22 @@ void max_backward_from_input(const Pool& p, const float* x, const float* dy, flo
   }
 }
 
+void average_two_by_two(const Pool& p, const float* x, float* y, int64_t images) {
+  const int64_t right = p.channels, below = p.width * p.channels;
+  for_two_by_two(p, x, images,
+                 [=](const auto& read, const auto& write, int64_t at, int64_t out) HWY_ATTR {
+                   const float* from = x + at;
+                   V sum = hn::Add(read(from), read(from + right));
+                   sum = hn::Add(hn::Add(sum, read(from + below)), read(from + below + right));
+                   write(hn::Mul(sum, set(0.25f)), y + out);
+                 });
+}
+
 void average_forward(const Pool& p, const float* x, float* y, int64_t images) {
+  if (is_two_by_two(p)) return average_two_by_two(p, x, y, images);
   for_windows(p, images, [=](int64_t image, const Window& window, int64_t out) HWY_ATTR {
     const V count = set(static_cast<float>(window.size()));
-    for_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
+    write_channels(p.channels, [=](const auto& read, const auto& write, int64_t c) HWY_ATTR {
       V sum = hn::Zero(d);
       window.for_pixels([&](int64_t at, int64_t)
                             HWY_ATTR { sum = hn::Add(sum, read(x + image + at + c)); });
@@ -240,7 +282,21 @@ void average_backward_image(const Pool& p, const float* dy, float* dx) {
   });
 }
 
+void average_backward_two_by_two(const Pool& p, const float* dy, float* dx, int64_t images) {
+  clear_rest(p, dx, images);
+  const int64_t right = p.channels, below = p.width * p.channels;
+  for_two_by_two(p, dx, images,
+                 [=](const auto& read, const auto& write, int64_t at, int64_t out) HWY_ATTR {
+                   const V part = hn::Mul(read(dy + out), set(0.25f));
+                   write(part, dx + at);
+                   write(part, dx + at + right);
+                   write(part, dx + at + below);
+                   write(part, dx + at + below + right);
+                 });
+}
+
 void average_backward(const Pool& p, const float* dy, float* dx, int64_t images) {
+  if (is_two_by_two(p)) return average_backward_two_by_two(p, dy, dx, images);
   const bool tiled = is_tiled(p);
   for (; images > 0; --images, dy += out_size(p), dx += image_size(p)) {
     if (tiled) {

@@ -55,8 +55,10 @@ class Generator {
   HWY_INLINE void draw(uint32_t block, Words& words) const {
     const W w;
     const Word low = hn::Set(w, low_), epoch = hn::Set(w, epoch_), last = hn::Set(w, last_);
-    Words even = {hn::Iota(w, block), low, epoch, last};
-    Words odd = {hn::Iota(w, block + 1), low, epoch, last};
+    // Of a constant, for the numbers of the lanes are made one by one otherwise.
+    const Word first = hn::Add(hn::Iota(w, 0), hn::Set(w, block));
+    Words even = {first, low, epoch, last};
+    Words odd = {hn::Add(first, hn::Set(w, 1)), low, epoch, last};
     for (int i = 0; i < kPhiloxRounds; ++i) {
       const Word key0 = hn::Load(w, keys_[i][0]), key1 = hn::Load(w, keys_[i][1]);
       round(key0, key1, even);
@@ -75,10 +77,11 @@ class Generator {
     const W w;
     const auto first = hn::MulEven(c[0], hn::Set(w, kPhiloxMultipliers[0]));
     const auto second = hn::MulEven(c[2], hn::Set(w, kPhiloxMultipliers[1]));
-    const Word first_high = hn::BitCast(w, hn::ShiftRight<32>(first));
-    const Word second_high = hn::BitCast(w, hn::ShiftRight<32>(second));
-    c[0] = hn::Xor(second_high, hn::Xor(c[1], key0));
-    c[2] = hn::Xor(first_high, hn::Xor(c[3], key1));
+    // Not shifts: they wait for the unit that multiplies.
+    const Word first_high = hn::DupOdd(hn::BitCast(w, first));
+    const Word second_high = hn::DupOdd(hn::BitCast(w, second));
+    c[0] = hn::Xor3(second_high, c[1], key0);
+    c[2] = hn::Xor3(first_high, c[3], key1);
     c[1] = hn::BitCast(w, second);
     c[3] = hn::BitCast(w, first);
   }

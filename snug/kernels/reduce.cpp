@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "snug/kernels/reduce.cpp"
 #include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
 #include "snug/kernels/columns-inl.h"
+#include "snug/kernels/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
@@ -33,11 +34,15 @@ struct Max {
   static constexpr float kStart = -kInfinity;
   static HWY_INLINE V enter(V most, V x) { return nan_max(most, x); }
   static HWY_INLINE V join(V a, V b) { return nan_max(a, b); }
+  static HWY_INLINE V most(V v, V bound) { return hn::Max(v, bound); }
+  static HWY_INLINE float of_lanes(V v) { return hn::GetLane(hn::MaxOfLanes(d, v)); }
 };
 struct Min {
   static constexpr float kStart = kInfinity;
   static HWY_INLINE V enter(V least_so_far, V x) { return nan_min(least_so_far, x); }
   static HWY_INLINE V join(V a, V b) { return nan_min(a, b); }
+  static HWY_INLINE V most(V v, V bound) { return hn::Min(v, bound); }
+  static HWY_INLINE float of_lanes(V v) { return hn::GetLane(hn::MinOfLanes(d, v)); }
 };
 
 // The lanes of four accumulators joined to one vector, over whole vectors and a part.
@@ -82,6 +87,38 @@ float folded(const float* x, int64_t n) {
   return result;
 }
 
+// What the instruction gives, which may lose NaN, and whether all numbers are finite: then nothing
+// is lost. K::most(v, bound) keeps the bound where v is NaN.
+template <class K>
+HWY_INLINE bool extreme_of_finite(const float* x, int64_t n, float& result) {
+  V a = set(K::kStart), b = a, zeros = hn::Zero(d), more_zeros = zeros;
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const V v = load(x + i), w = load(x + i + kLanes);
+    a = K::most(v, a);
+    b = K::most(w, b);
+    // 0, but NaN of infinity and of NaN.
+    zeros = hn::MulAdd(v, hn::Zero(d), zeros);
+    more_zeros = hn::MulAdd(w, hn::Zero(d), more_zeros);
+  }
+  for (; i < n; i += kLanes) {
+    const int64_t count = std::min(kLanes, n - i);
+    const V v = count == kLanes ? load(x + i) : load_part(x + i, count);
+    const M inside = hn::FirstN(d, static_cast<size_t>(count));
+    a = hn::IfThenElse(inside, K::most(v, a), a);
+    zeros = hn::MulAdd(v, hn::Zero(d), zeros);
+  }
+  result = K::of_lanes(K::most(a, b));
+  const V all = hn::Add(zeros, more_zeros);
+  return hn::AllTrue(d, hn::Eq(all, all));
+}
+
+template <class K>
+float extreme(const float* x, int64_t n) {
+  float result = 0;
+  return extreme_of_finite<K>(x, n, result) ? result : folded<K>(x, n);
+}
+
 float reduce_all(Reduction reduction, const float* x, int64_t n) {
   switch (reduction) {
     case Reduction::sum:
@@ -89,9 +126,9 @@ float reduce_all(Reduction reduction, const float* x, int64_t n) {
     case Reduction::mean:
       return static_cast<float>(summed<Sum>(x, n) / static_cast<double>(n));
     case Reduction::max:
-      return folded<Max>(x, n);
+      return extreme<Max>(x, n);
     case Reduction::min:
-      return folded<Min>(x, n);
+      return extreme<Min>(x, n);
     case Reduction::prod:
       return folded<Prod>(x, n);
     case Reduction::sum_squares:
@@ -208,7 +245,7 @@ float dot_product(const float* a, const float* b, int64_t n) {
 
 // First the largest value by vectors, then the first place that has it (or the first NaN).
 int32_t place_of_max(const float* x, int64_t n) {
-  const float largest = folded<Max>(x, n);
+  const float largest = extreme<Max>(x, n);
   const V wanted = set(largest);
   const bool is_nan = largest != largest;
   int64_t i = 0;
@@ -218,6 +255,27 @@ int32_t place_of_max(const float* x, int64_t n) {
   }
   while (i < n - 1 && !(is_nan ? x[i] != x[i] : x[i] == largest)) ++i;
   return static_cast<int32_t>(i);
+}
+
+int64_t equal_count(const float* x, float y, int64_t n) {
+  const V wanted = set(y);
+  int64_t count = 0, i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    call_for(x + i + (n - i > kAhead + kLanes ? kAhead : 0));
+    count += static_cast<int64_t>(hn::CountTrue(d, hn::Eq(load(x + i), wanted)));
+  }
+  for (; i < n; ++i) count += x[i] == y ? 1 : 0;
+  return count;
+}
+
+void shares(const float* x, float y, float share, float* dx, int64_t n) {
+  const V wanted = set(y), given = set(share), none = set(0.0f * share);
+  const auto chosen = [=](V v) HWY_ATTR { return hn::IfThenElse(hn::Eq(v, wanted), given, none); };
+  stream(
+      n, [=](int64_t i) HWY_ATTR { store(chosen(load(x + i)), dx + i); },
+      [=](int64_t i, int64_t count)
+          HWY_ATTR { store_part(chosen(load_part(x + i, count)), dx + i, count); },
+      x, dx);
 }
 
 Magnitude magnitude_of(const float* x, int64_t n) {
@@ -256,6 +314,8 @@ HWY_EXPORT(middle_reduced);
 HWY_EXPORT(sums_of_columns);
 HWY_EXPORT(dot_product);
 HWY_EXPORT(place_of_max);
+HWY_EXPORT(equal_count);
+HWY_EXPORT(shares);
 HWY_EXPORT(magnitude_of);
 
 float reduce(Reduction reduction, const float* x, int64_t n) noexcept {
@@ -286,6 +346,14 @@ int32_t arg_max(const float* x, int64_t n) noexcept {
 
 void arg_max_rows(const float* x, int32_t* y, int64_t rows, int64_t columns) noexcept {
   for (int64_t r = 0; r < rows; ++r) y[r] = arg_max(x + r * columns, columns);
+}
+
+int64_t count_equal(const float* x, float y, int64_t n) noexcept {
+  return HWY_DYNAMIC_DISPATCH(equal_count)(x, y, n);
+}
+
+void share_out(const float* x, float y, float share, float* dx, int64_t n) noexcept {
+  HWY_DYNAMIC_DISPATCH(shares)(x, y, share, dx, n);
 }
 
 Magnitude magnitude(const float* x, int64_t n) noexcept {

@@ -34,6 +34,10 @@ float dot(const float* a, const float* b, int64_t n) noexcept;
 int32_t arg_max(const float* x, int64_t n) noexcept;
 void arg_max_rows(const float* x, int32_t* y, int64_t rows, int64_t columns) noexcept;
 
+// How many of the elements equal y; and dx[i] = share where x[i] equals y, else 0 * share.
+int64_t count_equal(const float* x, float y, int64_t n) noexcept;
+void share_out(const float* x, float y, float share, float* dx, int64_t n) noexcept;
+
 // What the guard wants to know of a gradient, in one pass.
 struct Magnitude {
   float largest = 0;       // The largest |x|; NaN if there is a NaN.

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "snug/kernels/columns-inl.h"
+#include "snug/kernels/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
@@ -56,13 +57,16 @@ HWY_INLINE void load_coefficients(const float* const (&rows)[kCount], int64_t co
 }
 
 // Calls f(offset, coefficients of these columns, reader, writer) for every vector of the rows.
-template <int kCount, class F>
+// `arrays` are what it touches at the offset.
+template <int kCount, class F, class... Arrays>
 HWY_INLINE void run_rows(const float* const (&coefficients)[kCount], int64_t rows, int64_t columns,
-                         int64_t offset, const F& f) {
+                         int64_t offset, const F& f, const Arrays*... arrays) {
   V c[kCount];
   for (int64_t r = 0; r < rows; ++r, offset += columns) {
+    const int64_t later = offset + ahead(columns, (rows - r) * columns);
     int64_t i = 0;
     for (; i + kLanes <= columns; i += kLanes) {
+      (call_for(arrays + later + i), ...);
       load_coefficients(coefficients, i, c);
       f(offset + i, c, Reader<false>{kLanes}, Writer<false>{kLanes});
     }
@@ -74,19 +78,19 @@ HWY_INLINE void run_rows(const float* const (&coefficients)[kCount], int64_t row
 }
 
 // The same, short rows joined.
-template <int kCount, class F>
+template <int kCount, class F, class... Arrays>
 HWY_INLINE void for_rows(const float* const (&coefficients)[kCount], int64_t rows, int64_t columns,
-                         const F& f) {
+                         const F& f, const Arrays*... arrays) {
   const int64_t joined = rows_to_join(columns, rows);
   const int64_t wide_rows = joined > 1 ? rows / joined : 0;
   if (wide_rows > 0) {
     const Repeated<kCount> repeated(coefficients, columns, joined);
     const float* wide[kCount];
     for (int k = 0; k < kCount; ++k) wide[k] = repeated.values[k];
-    run_rows(wide, wide_rows, joined * columns, 0, f);
+    run_rows(wide, wide_rows, joined * columns, 0, f, arrays...);
   }
   const int64_t done = wide_rows * joined;
-  run_rows(coefficients, rows - done, columns, done * columns, f);
+  run_rows(coefficients, rows - done, columns, done * columns, f, arrays...);
 }
 
 }  // namespace snug::kernels::HWY_NAMESPACE

@@ -38,6 +38,11 @@ void dense_softmax_cross_entropy_gradient(const float* logits, const float* targ
                                           const float* row_scale, float* dlogits, int64_t rows,
                                           int64_t columns) noexcept;
 
+// dtargets = -log_softmax(logits) * row_scale[r].
+void dense_softmax_cross_entropy_target_gradient(const float* logits, const float* row_scale,
+                                                 float* dtargets, int64_t rows,
+                                                 int64_t columns) noexcept;
+
 // loss[i] = max(x, 0) - x * target + log1p(exp(-|x|)), element by element.
 void sigmoid_cross_entropy(const float* logits, const float* targets, float* loss,
                            int64_t n) noexcept;

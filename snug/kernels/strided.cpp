@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "snug/kernels/copy_runs.h"
+#include "snug/kernels/stream_copy.h"
 #include "snug/kernels/transpose.h"
 
 namespace snug::kernels {
@@ -22,8 +23,9 @@ struct Axes {
   Axis axis[8];
   int count = 0;
   bool empty = false;
+  bool past_caches = false;
 
-  explicit Axes(const Box& box) {
+  explicit Axes(const Box& box) : past_caches(box.past_caches) {
     for (int k = 0; k < box.axes; ++k) {
       if (box.extents[k] == 0) empty = true;
       if (box.extents[k] != 1) add({box.extents[k], box.from_strides[k], box.to_strides[k]});
@@ -65,6 +67,22 @@ void for_indices(const Axis* axis, int count, int64_t from, int64_t to, const F&
   }
 }
 
+// Blocks of the element, around the caches.
+template <class T>
+void fill_past_caches(const T& value, T* to, int64_t n) {
+  constexpr int64_t kBlock = 4096 / sizeof(T);
+  alignas(64) T block[kBlock];
+  std::fill_n(block, kBlock, value);
+  const auto misplaced = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % 64 / sizeof(T));
+  const int64_t before = std::min(n, misplaced == 0 ? 0 : 64 / int64_t{sizeof(T)} - misplaced);
+  const int64_t blocks = (n - before) / kBlock, done = before + blocks * kBlock;
+  std::fill_n(to, before, value);
+  copy_runs({reinterpret_cast<const std::byte*>(block), 0},
+            {reinterpret_cast<std::byte*>(to + before), sizeof(block)}, sizeof(block), blocks,
+            true);
+  std::fill_n(to + done, n - done, value);
+}
+
 template <class T>
 void copy_line(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t n) {
   if (from_stride == 1 && to_stride == 1) {
@@ -84,7 +102,8 @@ void copy_whole_lines(const Axes& axes, const T* from, T* to) {
   const int64_t bytes = axes.inner().extent * kBytes;
   for_indices(axes.axis, axes.count - 2, 0, 0, [=](int64_t a, int64_t b) {
     copy_runs({reinterpret_cast<const std::byte*>(from + a), lines.from * kBytes},
-              {reinterpret_cast<std::byte*>(to + b), lines.to * kBytes}, bytes, lines.extent);
+              {reinterpret_cast<std::byte*>(to + b), lines.to * kBytes}, bytes, lines.extent,
+              axes.past_caches);
   });
 }
 
@@ -92,8 +111,12 @@ template <class T>
 void copy_lines(const Axes& axes, const T* from, T* to) {
   const Axis inner = axes.inner();
   if (axes.count > 1 && inner.from == 1 && inner.to == 1) return copy_whole_lines(axes, from, to);
+  const bool fills = inner.from == 0 && inner.to == 1 && axes.past_caches;
   for_indices(axes.axis, axes.count - 1, 0, 0, [=](int64_t a, int64_t b) {
-    copy_line(from + a, inner.from, to + b, inner.to, inner.extent);
+    if (fills)
+      fill_past_caches(from[a], to + b, inner.extent);
+    else
+      copy_line(from + a, inner.from, to + b, inner.to, inner.extent);
   });
 }
 
@@ -137,14 +160,18 @@ void copy_box(const Box& box, const void* from, void* to, size_t element_bytes) 
   if (axes.empty) return;
   switch (element_bytes) {
     case 1:
-      return copy_as<uint8_t>(axes, from, to);
+      copy_as<uint8_t>(axes, from, to);
+      break;
     case 2:
-      return copy_as<uint16_t>(axes, from, to);
+      copy_as<uint16_t>(axes, from, to);
+      break;
     case 4:
-      return copy_as<float>(axes, from, to);
+      copy_as<float>(axes, from, to);
+      break;
     default:
-      return copy_as<uint64_t>(axes, from, to);
+      copy_as<uint64_t>(axes, from, to);
   }
+  if (box.past_caches) stream_end();
 }
 
 Box transpose_box(int axes, const int64_t* extents, const int* order) noexcept {
@@ -159,7 +186,14 @@ Box transpose_box(int axes, const int64_t* extents, const int* order) noexcept {
   return box;
 }
 
-void fill(float value, float* to, int64_t n) noexcept { std::fill_n(to, n, value); }
+void fill(float value, float* to, int64_t n) noexcept {
+  if (n * static_cast<int64_t>(sizeof(float)) < kPastCachesBytes) {
+    std::fill_n(to, n, value);
+    return;
+  }
+  fill_past_caches(value, to, n);
+  stream_end();
+}
 
 void transpose(const float* x, float* y, int64_t rows, int64_t columns) noexcept {
   transpose_plane(x, columns, y, rows, rows, columns);

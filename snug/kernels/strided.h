@@ -12,7 +12,12 @@ struct Box {
   int64_t extents[8] = {};
   int64_t from_strides[8] = {};
   int64_t to_strides[8] = {};
+  // What is written is too large to be found in a cache again: whole lines go around the caches,
+  // which spares reading them first (Sapphire Rapids, from 32 MiB on: 0.7 of the time of a copy,
+  // and 0.8 of a copy and the pass that reads it; at 16 MiB 1.07 of these).
+  bool past_caches = false;
 };
+inline constexpr int64_t kPastCachesBytes = 24 << 20;
 
 // to[sum i_k * to_strides[k]] = from[sum i_k * from_strides[k]] for every index of the box, which
 // must not overlap itself. `element_bytes` is 1, 2, 4 or 8.

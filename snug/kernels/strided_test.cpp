@@ -119,5 +119,26 @@ TEST(Strided, Fill) {
   EXPECT_EQ(y, (Floats{2.5f, 2.5f, 2.5f, 2.5f, 1.0f}));
 }
 
+// Around the caches: the same result, whatever the lines.
+TEST(CopyBox, PastTheCaches) {
+  for (const int64_t columns : {int64_t{16}, int64_t{48}, int64_t{50}, int64_t{5000}}) {
+    for (const int64_t repeat : {0, 1}) {
+      for (const int64_t offset : {0, 3}) {
+        const Floats x = random_values(7 * columns);
+        const size_t size = static_cast<size_t>(7 * columns + offset + 1);
+        Floats y(size, 77.0f), expected(size, 77.0f);
+        Box box{.axes = 2,
+                .extents = {7, columns},
+                .from_strides = {columns, repeat},
+                .to_strides = {columns, 1}};
+        copy_box(box, x.data(), expected.data() + offset, sizeof(float));
+        box.past_caches = true;
+        copy_box(box, x.data(), y.data() + offset, sizeof(float));
+        EXPECT_EQ(y, expected) << columns << " columns, repeat " << repeat << ", " << offset;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace snug::kernels

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "snug/kernels/unary.cpp"
 #include "hwy/foreach_target.h"  // Compiles what follows once for each instruction set.
 #include "snug/kernels/activation-inl.h"
+#include "snug/kernels/stream-inl.h"
 
 #ifndef SNUG_KERNELS_UNARY_ROW_
 #define SNUG_KERNELS_UNARY_ROW_
@@ -27,22 +28,24 @@ namespace snug::kernels::HWY_NAMESPACE {
 template <class Function>
 void run_forward(const float* x, float* y, int64_t n, const float* parameters) {
   const Function f(parameters);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store(f.forward(load(x + i)), y + i);
-  if (i < n) store_part(f.forward(load_part(x + i, n - i)), y + i, n - i);
+  stream(
+      n, [&](int64_t i) HWY_ATTR { store(f.forward(load(x + i)), y + i); },
+      [&](int64_t i, int64_t count)
+          HWY_ATTR { store_part(f.forward(load_part(x + i, count)), y + i, count); },
+      x, y);
 }
 
 template <class Function>
 void run_gradient(const float* saved, const float* dy, float* dx, int64_t n,
                   const float* parameters) {
   const Function f(parameters);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    store(f.gradient(load(saved + i), load(dy + i)), dx + i);
-  }
-  if (i >= n) return;
-  const int64_t rest = n - i;
-  store_part(f.gradient(load_part(saved + i, rest), load_part(dy + i, rest)), dx + i, rest);
+  stream(
+      n, [&](int64_t i) HWY_ATTR { store(f.gradient(load(saved + i), load(dy + i)), dx + i); },
+      [&](int64_t i, int64_t count) HWY_ATTR {
+        const V value = f.gradient(load_part(saved + i, count), load_part(dy + i, count));
+        store_part(value, dx + i, count);
+      },
+      saved, dy, dx);
 }
 
 template <class Function>

@@ -69,8 +69,14 @@ HWY_INLINE void store_truth_part(M mask, uint8_t* p, int64_t count) {
   std::memcpy(p, part, static_cast<size_t>(count));
 }
 
-HWY_INLINE V least(V a, V b) { return hn::IfThenElse(hn::Lt(b, a), b, a); }     // a's NaN stays
-HWY_INLINE V greatest(V a, V b) { return hn::IfThenElse(hn::Gt(b, a), b, a); }  // a's NaN stays
+// a's NaN stays. The instructions of x86 answer their second operand unless the first one wins.
+#if HWY_ARCH_X86
+HWY_INLINE V least(V a, V b) { return hn::Min(b, a); }
+HWY_INLINE V greatest(V a, V b) { return hn::Max(b, a); }
+#else
+HWY_INLINE V least(V a, V b) { return hn::IfThenElse(hn::Lt(b, a), b, a); }
+HWY_INLINE V greatest(V a, V b) { return hn::IfThenElse(hn::Gt(b, a), b, a); }
+#endif
 
 // NaN if either is.
 HWY_INLINE V nan_max(V a, V b) { return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a); }

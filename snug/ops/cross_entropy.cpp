@@ -5,10 +5,10 @@
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
+#include "snug/kernels/probability.h"
 #include "snug/kernels/softmax.h"
 #include "snug/ops/elementwise.h"
 #include "snug/ops/ops.h"
-#include "snug/ops/probability_loops.h"
 
 namespace snug::ops {
 namespace {
@@ -27,14 +27,6 @@ struct RowLoss {
   void (*target_gradient)(const float* x, const float* dloss, float* dtargets, int64_t rows,
                           int64_t columns);
 };
-
-void log_softmax_times(const float* x, const float* dloss, float* dtargets, int64_t rows,
-                       int64_t columns) {
-  kernels::log_softmax(x, dtargets, rows, columns);
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t j = 0; j < columns; ++j) dtargets[r * columns + j] *= -dloss[r];
-  }
-}
 
 const int32_t* classes(const void* targets) { return static_cast<const int32_t*>(targets); }
 const float* distributions(const void* targets) { return static_cast<const float*>(targets); }
@@ -59,25 +51,29 @@ const RowLoss kDenseFromLogits = {
        int64_t columns) {
       kernels::dense_softmax_cross_entropy_gradient(x, distributions(t), dloss, dx, rows, columns);
     },
-    log_softmax_times};
+    kernels::dense_softmax_cross_entropy_target_gradient};
 
 const RowLoss kSparse = {
     "sparse_cross_entropy", true,
     [](const float* x, const void* t, float* loss, int64_t rows, int64_t columns) {
-      sparse_loss(x, classes(t), loss, rows, columns);
+      kernels::sparse_cross_entropy(x, classes(t), loss, rows, columns);
     },
     [](const float* x, const void* t, const float* dloss, float* dx, int64_t rows,
-       int64_t columns) { sparse_loss_gradient(x, classes(t), dloss, dx, rows, columns); },
+       int64_t columns) {
+      kernels::sparse_cross_entropy_gradient(x, classes(t), dloss, dx, rows, columns);
+    },
     nullptr};
 
 const RowLoss kDense = {
     "cross_entropy", false,
     [](const float* x, const void* t, float* loss, int64_t rows, int64_t columns) {
-      dense_loss(x, distributions(t), loss, rows, columns);
+      kernels::dense_cross_entropy(x, distributions(t), loss, rows, columns);
     },
     [](const float* x, const void* t, const float* dloss, float* dx, int64_t rows,
-       int64_t columns) { dense_loss_gradient(x, distributions(t), dloss, dx, rows, columns); },
-    dense_loss_target_gradient};
+       int64_t columns) {
+      kernels::dense_cross_entropy_gradient(x, distributions(t), dloss, dx, rows, columns);
+    },
+    kernels::dense_cross_entropy_target_gradient};
 
 // Which of a row loss's three loops a node runs: from (x, targets), (x, targets, dloss) or
 // (x, dloss).
@@ -205,15 +201,16 @@ const ElementLoss kSigmoidFromLogits = {"sigmoid_cross_entropy",
                                             out[i] = -in[0][i] * in[1][i];
                                         }};
 
-const ElementLoss kBinary = {
-    "binary_cross_entropy",
-    [](const float* const* in, float* out, int64_t n) { binary_loss(in[0], in[1], out, n); },
-    [](const float* const* in, float* out, int64_t n) {
-      binary_loss_gradient(in[0], in[1], in[2], out, n);
-    },
-    [](const float* const* in, float* out, int64_t n) {
-      binary_loss_target_gradient(in[0], in[1], out, n);
-    }};
+const ElementLoss kBinary = {"binary_cross_entropy",
+                             [](const float* const* in, float* out, int64_t n) {
+                               kernels::binary_cross_entropy(in[0], in[1], out, n);
+                             },
+                             [](const float* const* in, float* out, int64_t n) {
+                               kernels::binary_cross_entropy_gradient(in[0], in[1], in[2], out, n);
+                             },
+                             [](const float* const* in, float* out, int64_t n) {
+                               kernels::binary_cross_entropy_target_gradient(in[0], in[1], out, n);
+                             }};
 
 class ElementLossOp final : public Op, private ElementwiseBlock {
  public:

@@ -74,10 +74,11 @@ class BlockKernel final : public Kernel {
               const Target& target)
       : block_(block), size_(result.size()), threads_(elementwise_threads(size_, target)) {
     for (const Type& type : in) readers_.emplace_back(type.shape, result);
+    broadcasts_ = !std::ranges::all_of(readers_, &BroadcastReader::is_whole);
   }
 
   size_t scratch_bytes() const override {
-    return threads_ * readers_.size() * kBlock * sizeof(float);
+    return broadcasts_ ? threads_ * readers_.size() * kBlock * sizeof(float) : 0;
   }
 
   std::vector<int> overwrites(int) const override {
@@ -88,20 +89,25 @@ class BlockKernel final : public Kernel {
     return inputs;
   }
 
+  // Without an operand to broadcast a thread's stretch is one block: the loop can look ahead.
   void run(const Run& run) const noexcept override {
+    if (!broadcasts_) {
+      return parallel_ranges(size_, threads_, kBlock, [&](int64_t begin, int64_t end) {
+        run_block(run, begin, end - begin, nullptr);
+      });
+    }
     const int64_t blocks = (size_ + kBlock - 1) / kBlock;
     parallel_parts(threads_, [&](int part) {
       float* scratch = static_cast<float*>(run.scratch) + part * readers_.size() * kBlock;
       for (int64_t block = blocks * part / threads_; block < blocks * (part + 1) / threads_;
            ++block) {
-        run_block(run, block * kBlock, scratch);
+        run_block(run, block * kBlock, std::min(kBlock, size_ - block * kBlock), scratch);
       }
     });
   }
 
  private:
-  void run_block(const Run& run, int64_t first, float* scratch) const noexcept {
-    const int64_t count = std::min(kBlock, size_ - first);
+  void run_block(const Run& run, int64_t first, int64_t count, float* scratch) const noexcept {
     const float* in[kMostElementwiseInputs];
     for (size_t i = 0; i < readers_.size(); ++i) {
       if (readers_[i].is_whole()) {
@@ -118,6 +124,7 @@ class BlockKernel final : public Kernel {
   std::vector<BroadcastReader> readers_;
   int64_t size_;
   int threads_;
+  bool broadcasts_ = false;
 };
 
 }  // namespace

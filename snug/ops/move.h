@@ -75,6 +75,8 @@ class MoveKernel final : public Kernel {
         threads_(target.threads),
         constant_(constant) {
     std::erase_if(moves_, [](const Move& move) { return elements(move.box) == 0; });
+    for (Move& move : moves_)
+      move.box.past_caches = elements(move.box) * element_bytes_ >= kernels::kPastCachesBytes;
   }
 
   void run(const Run& run) const noexcept override {

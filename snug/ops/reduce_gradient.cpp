@@ -1,6 +1,7 @@
 #include "snug/ops/reduce_gradient.h"
 
 #include "snug/base/threads.h"
+#include "snug/kernels/reduce.h"
 #include "snug/ops/elementwise.h"
 #include "snug/ops/reduced_axes.h"
 
@@ -50,18 +51,9 @@ class GradientKernel : public Kernel {
   int threads_ = 1;
 };
 
-// Loops that the compiler makes vectors of: with one extreme for all elements, and with one for
-// each.
-void count_extremes(const float* x, float y, float& count, int64_t n) {
-  int32_t found = 0;
-  for (int64_t i = 0; i < n; ++i) found += x[i] == y ? 1 : 0;
-  count += static_cast<float>(found);
-}
+// Loops that the compiler makes vectors of, with an extreme for each element.
 void count_extremes(const float* x, const float* y, float* counts, int64_t n) {
   for (int64_t i = 0; i < n; ++i) counts[i] += x[i] == y[i] ? 1.0f : 0.0f;
-}
-void share_out(const float* x, float y, float share, float* dx, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) dx[i] = (x[i] == y ? 1.0f : 0.0f) * share;
 }
 void share_out(const float* x, const float* y, const float* shares, float* dx, int64_t n) {
   for (int64_t i = 0; i < n; ++i) dx[i] = (x[i] == y[i] ? 1.0f : 0.0f) * shares[i];
@@ -85,14 +77,14 @@ class ExtremeGradientKernel final : public GradientKernel {
     std::fill_n(shares, results, 0.0f);
     slab.walk([&](int64_t at, int64_t to, int64_t count) {
       if (one)
-        count_extremes(x + at, y[to], shares[to], count);
+        shares[to] += static_cast<float>(kernels::count_equal(x + at, y[to], count));
       else
         count_extremes(x + at, y + to, shares + to, count);
     });
     for (int64_t i = 0; i < results; ++i) shares[i] = dy[i] / shares[i];
     slab.walk([&](int64_t at, int64_t to, int64_t count) {
       if (one)
-        share_out(x + at, y[to], shares[to], dx + at, count);
+        kernels::share_out(x + at, y[to], shares[to], dx + at, count);
       else
         share_out(x + at, y + to, shares + to, dx + at, count);
     });
@@ -152,7 +144,8 @@ class ReduceGradient final : public Op {
   }
   Cost cost(const Types& in) const override {
     const auto size = static_cast<double>(in[0].shape.size());
-    return {.flops = 4 * size, .bytes = 3 * size * sizeof(float)};
+    const auto results = static_cast<double>(in.back().shape.size());
+    return {.flops = 4 * size, .bytes = 2 * (size + results) * sizeof(float)};
   }
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
     return std::make_unique<KernelType>(ReducedAxes(in[0].shape, axes_), target);

@@ -1,5 +1,7 @@
 // The k largest elements along the last axis, and whether a label is among them.
 
+#include "snug/kernels/top_k.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -41,12 +43,18 @@ class TopKKernel final : public LastAxisKernel {
   TopKKernel(const Shape& x, int k, const Target& target) : LastAxisKernel(x, target), k_(k) {}
 
   size_t scratch_bytes() const override {
-    return static_cast<size_t>(threads_ * columns_) * sizeof(int32_t);
+    return few() ? 0 : static_cast<size_t>(threads_ * columns_) * sizeof(int32_t);
   }
 
  private:
+  bool few() const { return k_ <= kernels::kMostTopK; }
+
   void run_row(const Run& run, int64_t row, int part) const noexcept override {
     const float* x = run.input(0) + row * columns_;
+    if (few()) {
+      return kernels::top_k(x, run.output(0) + row * k_, run.output<int32_t>(1) + row * k_, 1,
+                            columns_, k_);
+    }
     int32_t* order = static_cast<int32_t*>(run.scratch) + part * columns_;
     std::iota(order, order + columns_, 0);
     std::partial_sort(order, order + k_, order + columns_, [x](int32_t a, int32_t b) {
@@ -134,7 +142,8 @@ class TopKOp final : public Op {
 
   Cost cost(const Types& in) const override {
     const auto size = static_cast<double>(in[0].shape.size());
-    return {.flops = size * (2 + std::log2(k_ + 1.0)), .bytes = 3 * size * sizeof(float)};
+    const auto found = static_cast<double>(in[0].shape.without(-1).size()) * k_;
+    return {.flops = size * (2 + std::log2(k_ + 1.0)), .bytes = (size + 2 * found) * sizeof(float)};
   }
 
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
