@@ -138,15 +138,15 @@ void print_bad_rows(const TableReport& report) {
 // What can be done about bad rows but to mend them.
 std::string way_out(const TableReport& report) {
   const double most = BadRowOptions().most;
-  std::string text = "mend the rows";
+  if (static_cast<double>(report.bad_rows) > most * static_cast<double>(report.scan.records)) {
+    return fmt::format(
+        "mend the rows; they are too many to be left out (bad_rows_at_most is {:g} % if not given)",
+        100 * most);
+  }
+  std::string text = "mend the rows, or let a run leave them out: data: {on_bad_row: quarantine}";
   if (report.imputable == report.bad_rows)
-    text += ", or let a run take these cells for missing ones: data: {on_bad_row: impute}";
-  if (static_cast<double>(report.bad_rows) <= most * static_cast<double>(report.scan.records))
-    return text + ", or let a run leave them out: data: {on_bad_row: quarantine}";
-  return text + fmt::format(
-                    "; they are too many to be left out (bad_rows_at_most is {:g} % if not "
-                    "given)",
-                    100 * most);
+    text += ", or take these cells for missing ones: data: {on_bad_row: impute}";
+  return text;
 }
 
 void print_table(const std::string& name, const TableReport& report) {

@@ -177,6 +177,7 @@ void find_odd_shape(const CsvTable& table, TableReport& report) {
   }
   const ColumnScan& only = report.scan.columns[0];
   if (report.scan.columns.size() > 1 || only.is_number()) return;
+  if (only.cells != report.scan.records) return;  // Others have more, which is said by itself.
   if (only.first_text.find_first_of(" :\t") == std::string::npos) return;
   report.wrong.push_back(
       fmt::format("every row is one cell, such as {}: no comma, tab, semicolon or bar divides it; "

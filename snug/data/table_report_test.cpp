@@ -58,6 +58,8 @@ TEST(TableReport, SaysWhatMostRowsHaveInCommon) {
   for (int i = 0; i < 30; ++i) rows += fmt::format("{},{},{}\n", i % 7, i * i % 11, i % 2);
   expect_within(joined(report_of("# made by a tool\na,b,y\n" + rows).wrong),
                 "31 of 31 rows have 3 cells, but the first line has 1: if that is a title");
+  EXPECT_EQ(joined(report_of("# made by a tool\n# today\na,b,y\n" + rows).wrong).find("one cell"),
+            std::string::npos);
   const std::string latin = "a,y\n1,K\xf6ln\n2,Bonn\n3,K\xf6ln\n4,Bonn\n";
   expect_within(joined(report_of(latin).wrong), "2 rows hold text that is no UTF-8");
   expect_within(joined(report_of("a b y\n1 2 0\n3 4 1\n").wrong), "every row is one cell");
