@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <deque>
 #include <map>
 #include <utility>
@@ -22,15 +21,6 @@ struct Way {
 };
 
 constexpr size_t kLongStep = 1500;  // Nodes.
-constexpr int64_t kFewSizes = 4;    // Of the parts of a long step: each takes time to be planned.
-
-// Each part has the rows of the one before divided by so many: for a long step, so that a batch has
-// few sizes of parts.
-int64_t rows_divisor(const Graph& graph, int64_t rows) {
-  if (graph.nodes().size() <= kLongStep) return 2;
-  const double halves = std::log2(static_cast<double>(std::max<int64_t>(2, (rows + 1) / 2)));
-  return std::max<int64_t>(4, std::llround(std::exp2(std::ceil(halves / (kFewSizes - 1)))));
-}
 
 // The ways to run `rows`: as it runs best, then in smaller and smaller parts, at last node by node.
 // Parts have their rows brought: what a part has read, the next one need not keep. A stage of many
@@ -45,7 +35,8 @@ std::vector<Way> ways(const Graph& graph, int64_t rows, const Target& target,
   if (!first.parts || first.forced_part_rows > 0) return all;
   // Where sums are added up in blocks, smaller parts than these are not smaller.
   const int64_t least = first.reproducible ? std::max<int64_t>(1, rows / 64) : 1;
-  const int64_t smaller = rows_divisor(graph, rows);
+  // Of a long step fewer: each takes memory, and time to be planned.
+  const int64_t smaller = graph.nodes().size() > kLongStep ? 4 : 2;
   for (int64_t part = (rows + 1) / 2; part >= least;
        part = part == 1 ? 0 : std::max<int64_t>(1, (part + smaller - 1) / smaller)) {
     for (const bool one_lane : {false, true}) {
@@ -64,31 +55,13 @@ std::vector<Way> ways(const Graph& graph, int64_t rows, const Target& target,
   return all;
 }
 
-// A plan of one of the ways.
-struct Choice {
-  Plan plan;
-  size_t way = 0;
-};
-
 // What was found of a step, by its fingerprint.
 struct Known {
   std::vector<int64_t> failed;  // By way: the largest capacity at which no plan was found.
   std::optional<LeastPlan> least;
-  std::deque<std::pair<int64_t, Choice>> chosen;  // At the last budgets.
 };
-constexpr size_t kMostChosen = 4;
 thread_local PlanningScope* planning_scope = nullptr;
 thread_local std::map<uint64_t, Known> known;
-thread_local int least_searches = 0;
-
-// A file that holds all values at once is large enough: how much more room there is on the disk,
-// which is another figure every second, changes nothing.
-SpillLimits useful_limits(const Problem& problem, SpillLimits spill) {
-  int64_t all = 0;
-  for (const ProblemValue& value : problem.values) all += whole_pages(value.bytes);
-  spill.most_bytes = std::min(spill.most_bytes, all);
-  return spill;
-}
 
 // Of all that decides a plan.
 class Fingerprint {
@@ -132,14 +105,17 @@ class Search {
       : graph_(graph), results_(results), rows_(rows), target_(target), options_(options) {
     for (Way way : ways(graph, rows, target, options)) {
       problems_.push_back(instance(way).problem);
-      spill_.push_back(useful_limits(problems_.back(), options.spill));
-      squeezers_.emplace_back(problems_.back(), spill_.back(), options.costs.disk);
+      squeezers_.emplace_back(problems_.back(), options.spill, options.costs.disk);
       ways_.push_back(way);
       ways_.back().fastest_ns = squeezers_.back().free_ns() + fed_ns(ways_.back());
     }
   }
 
   // The plan with the least predicted time; nothing where none was found.
+  struct Choice {
+    Plan plan;
+    size_t way = 0;
+  };
   std::optional<Choice> choose(int64_t budget_bytes) {
     const int64_t capacity = budget_bytes - problems_[0].persistent_bytes;
     std::optional<Choice> best;
@@ -157,7 +133,7 @@ class Search {
 
   PlannedStep best(int64_t budget_bytes) {
     std::optional<Choice> choice;
-    if (!is_known_to_fail(budget_bytes)) choice = known_or_chosen(budget_bytes);
+    if (!is_known_to_fail(budget_bytes)) choice = choose(budget_bytes);
     if (!choice) choice = least(budget_bytes);
     Plan& plan = choice->plan;
     plan.least_ns = least_ns(budget_bytes - plan.persistent_bytes, plan.step_ns);
@@ -189,8 +165,7 @@ class Search {
 
  private:
   // With which the ways are compared.
-  Effort effort() const { return is_long() ? Effort::quick : Effort::full; }
-  bool is_long() const { return graph_.nodes().size() > kLongStep; }
+  Effort effort() const { return graph_.nodes().size() > kLongStep ? Effort::quick : Effort::full; }
 
   void consider(size_t way, int64_t capacity, Effort effort, std::optional<Choice>& best) {
     if (planning_scope != nullptr && capacity <= known_here().failed[way]) return;
@@ -212,33 +187,11 @@ class Search {
     return {std::move(least.plan), least.way};
   }
 
-  std::optional<Choice> known_or_chosen(int64_t budget_bytes) {
-    if (planning_scope == nullptr) return choose(budget_bytes);
-    auto& chosen = known_here().chosen;
-    const auto found = std::ranges::find(chosen, budget_bytes, &std::pair<int64_t, Choice>::first);
-    if (found != chosen.end()) return found->second;
-    std::optional<Choice> choice = choose(budget_bytes);
-    if (choice) chosen.emplace_back(budget_bytes, *choice);
-    if (chosen.size() > kMostChosen) chosen.pop_front();
-    return choice;
-  }
-
   LeastPlan known_or_new_least() {
-    if (planning_scope == nullptr) return new_least();
-    Known& here = known_here();
-    if (!here.least) {
-      here.least = new_least();
-      // A process that begins would try them all once more, and might find what was not found
-      // before. Of a long step that takes too much time.
-      for (size_t w = 0; w < ways_.size() && is_long(); ++w)
-        here.failed[w] = std::max(here.failed[w], here.least->failed[w]);
-    }
-    return *here.least;
-  }
-
-  LeastPlan new_least() {
-    ++least_searches;
-    return least_plan(squeezers_, effort());
+    if (planning_scope == nullptr) return least_plan(squeezers_, effort());
+    std::optional<LeastPlan>& least = known_here().least;
+    if (!least) least = least_plan(squeezers_, effort());
+    return *least;
   }
 
   // The search for the least plan has failed at two hundredths less.
@@ -252,7 +205,7 @@ class Search {
     if (!fingerprint_) {
       Fingerprint all;
       for (const Problem& problem : problems_) all.add(problem);
-      for (const SpillLimits& spill : spill_) all.add(spill.allowed, spill.most_bytes);
+      all.add(options_.spill.allowed, options_.spill.most_bytes);
       all.add(options_.costs.disk.read);
       all.add(options_.costs.disk.write);
       fingerprint_ = all.value();
@@ -304,7 +257,6 @@ class Search {
   Target target_;
   InstantiateOptions options_;
   std::deque<Problem> problems_;
-  std::vector<SpillLimits> spill_;   // Of each problem.
   std::vector<Squeezer> squeezers_;  // Of each problem.
   std::vector<Way> ways_;
   std::optional<uint64_t> fingerprint_;  // Of all of this.
@@ -318,8 +270,6 @@ PlanningScope::~PlanningScope() {
   planning_scope = outer_;
   if (outer_ == nullptr) known.clear();
 }
-
-int PlanningScope::least_searches() { return snug::least_searches; }
 
 StepBudgetError::StepBudgetError(int64_t least_bytes, int64_t budget_bytes)
     : BudgetError(

@@ -62,9 +62,6 @@ class PlanningScope {
   PlanningScope(const PlanningScope&) = delete;
   PlanningScope& operator=(const PlanningScope&) = delete;
 
-  // How often this thread has looked for the least plan of a step.
-  static int least_searches();
-
  private:
   PlanningScope* outer_;
 };

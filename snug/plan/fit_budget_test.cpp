@@ -152,35 +152,5 @@ TEST(FitBudget, ARefusalSaysWhatIsMissing) {
   EXPECT_EQ(error.exit_code(), 3);
 }
 
-// How much room the disk has is another figure at every look.
-TEST(PlanningScope, TheLeastPlanIsFoundOnceHoweverLargeTheDiskIs) {
-  TestStep step;
-  build_plain(step);
-  const PlanningScope once;
-  const int before = PlanningScope::least_searches();
-  for (const int64_t room : {int64_t{1} << 40, (int64_t{1} << 40) - 4096}) {
-    InstantiateOptions options;
-    options.spill = {.allowed = true, .most_bytes = room};
-    EXPECT_THROW(plan_within(step.graph, {step.loss}, kBatch, kTarget, 1, options),
-                 StepBudgetError);
-  }
-  EXPECT_EQ(PlanningScope::least_searches() - before, 1);
-}
-
-TEST(PlanningScope, TheSameBudgetHasTheSamePlan) {
-  TestStep step;
-  build_plain(step);
-  const int64_t budget = 2 * step.least();
-  const PlannedStep alone = step.plan(budget);
-  const PlanningScope once;
-  for (int i = 0; i < 2; ++i) {
-    const PlannedStep again = step.plan(budget);
-    EXPECT_EQ(again.plan.arena_bytes, alone.plan.arena_bytes);
-    EXPECT_EQ(again.plan.steps.size(), alone.plan.steps.size());
-    EXPECT_EQ(again.plan.step_ns, alone.plan.step_ns);
-    EXPECT_EQ(again.cut.forced_part_rows, alone.cut.forced_part_rows);
-  }
-}
-
 }  // namespace
 }  // namespace snug

@@ -250,7 +250,6 @@ class Lowering {
     for (size_t failed = 0, i = 0; failed < order_.size(); i = (i + 1) % order_.size())
       failed = lower(order_[i], effort, effort) ? 1 : failed + 1;
     least_.budget_bytes = capacity_ + persistent_;
-    least_.failed = failed_[effort == Effort::quick ? 0 : 1];
     return std::move(least_);
   }
 

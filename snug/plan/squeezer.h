@@ -77,7 +77,6 @@ struct LeastPlan {
   int64_t budget_bytes = 0;
   size_t way = 0;  // Which of the problems.
   Plan plan;
-  std::vector<int64_t> failed;  // By problem: the largest capacity at which none was found.
 };
 LeastPlan least_plan(std::span<Squeezer> ways, Effort effort = Effort::full);
 
