@@ -13,7 +13,7 @@ function(snug_folder name)
     set(visibility PUBLIC)
     target_compile_options(${library} PRIVATE ${SNUG_WARNINGS})
     snug_fuzzed(${name})
-    snug_choose_headers(${library} ${name})
+    snug_precompile(${library} snug_headers)
   else()
     add_library(${library} INTERFACE)
     set(visibility INTERFACE)
@@ -60,13 +60,9 @@ function(snug_fuzzed name)
 endfunction()
 
 # For what computes little, such as tests and readers of JSON: optimising it was a third of the time of a build.
-# Under a sanitizer it is not optimised at all, and neither are the folders that only build, plan a run and read files:
-# most of the time of such a build is the compiler's back end.
 set(SNUG_LITTLE_OPTIMISATION $<$<CONFIG:Release>:-O1>)
-set(SNUG_COLD_FOLDERS)
 if(CMAKE_CXX_FLAGS MATCHES -fsanitize=)
   set(SNUG_LITTLE_OPTIMISATION -O0)
-  set(SNUG_COLD_FOLDERS graph autodiff optim nn interop train cli)
 endif()
 
 # Most of a compilation went into these headers, so they are read once: by every library, and with GoogleTest by every
@@ -96,21 +92,7 @@ function(snug_precompile name headers)
   target_precompile_headers(${name} REUSE_FROM ${headers})
 endfunction()
 
-# The headers of a folder's library, compiled as it is.
-function(snug_choose_headers library name)
-  if(name IN_LIST SNUG_COLD_FOLDERS)
-    target_compile_options(${library} PRIVATE ${SNUG_LITTLE_OPTIMISATION})
-    snug_precompile(${library} snug_cold_headers)
-  else()
-    snug_precompile(${library} snug_headers)
-  endif()
-endfunction()
-
 snug_headers_target(snug_headers)
-if(SNUG_COLD_FOLDERS)
-  snug_headers_target(snug_cold_headers)
-  target_compile_options(snug_cold_headers PRIVATE ${SNUG_LITTLE_OPTIMISATION})
-endif()
 if(SNUG_TESTS)
   snug_headers_target(snug_test_headers <gtest/gtest.h>)
   target_link_libraries(snug_test_headers PRIVATE GTest::gtest)
