@@ -41,6 +41,10 @@ void check_options(const Source& data, const FitOptions& options) {
     throw DataError("fit: validation_data has no rows; give some, or none of it");
   }
   options.guard.check();
+  for (const auto& [label, weight] : options.class_weight) {
+    if (std::isfinite(weight)) continue;
+    throw Error("fit: class_weight of class {} is {}; it must be a number", label, weight);
+  }
   if (has_weights(data) && !options.class_weight.empty()) {
     throw Error("fit: class_weight and sample weights were both given; give one of them");
   }
