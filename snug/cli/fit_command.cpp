@@ -112,8 +112,21 @@ std::string kept_text(const Path& directory) {
   return text;
 }
 
-void print_end(const Arguments& arguments, const Session& session, const RunDirectory& directory,
-               const Json& summary, const RunWatch& watch) {
+// What can be done about a run that a signal has stopped.
+std::string next_after_signal(const Arguments& arguments, const Session& session,
+                              const FitRun& fit) {
+  if (fit.was_saved())
+    return fmt::format("go on where it stopped: {}", resume_suggestion(arguments));
+  if (session.fit.checkpoint.is_on())
+    return fmt::format(
+        "its last state could not be saved, as warned of above; go on from the "
+        "checkpoint before it, if there is one: {}",
+        resume_suggestion(arguments));
+  return "fit.checkpoint is off, so nothing can go on from here; without it, a run can";
+}
+
+void print_end(const Arguments& arguments, const Session& session, const FitRun& fit,
+               const RunDirectory& directory, const Json& summary, const RunWatch& watch) {
   const auto bytes = [&](const char* key) { return bytes_text(summary[key].get<int64_t>()); };
   const Logs last = watch.epochs().size() == 0 ? Logs() : watch.epochs().last();
   fmt::print("\n{} after {} steps and {:.1f} s{}\n",
@@ -123,7 +136,7 @@ void print_end(const Arguments& arguments, const Session& session, const RunDire
              bytes("budget_bytes"), bytes("planned_bytes"));
   fmt::print("Kept:   {}/ with {}\n", directory.path().string(), kept_text(directory.path()));
   if (summary["exit"] != 0) {
-    fmt::print("Next:   go on where it stopped: {}\n", resume_suggestion(arguments));
+    fmt::print("Next:   {}\n", next_after_signal(arguments, session, fit));
     return;
   }
   fmt::print("{}", next_steps(arguments, session, watch.epochs(), directory.path()));
@@ -207,7 +220,7 @@ int fit_command(const Arguments& given) {
   if (arguments.json) {
     fmt::print("{}\n", json_text(summary));
   } else {
-    print_end(arguments, session, directory, summary, watch);
+    print_end(arguments, session, *fit, directory, summary, watch);
   }
   return exit_code_of_signal();
 }

@@ -54,7 +54,7 @@ class Callback {
   virtual bool wants_batch_logs() const { return false; }
 
   // What it carries from call to call, for checkpoints: written after any batch or epoch, read
-  // after on_train_begin of a run that is resumed.
+  // after on_train_begin of a run that is resumed. One that visits nothing then is not asked again.
   virtual void state(StateVisitor& /*visitor*/) {}
 
   // For a callback that stands for checkpoints: fit saves them, and goes on from the newest.

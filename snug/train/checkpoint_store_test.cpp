@@ -6,6 +6,7 @@
 #include "snug/data/source_testing.h"
 #include "snug/testing/faulty_file.h"
 #include "snug/testing/memory_files.h"
+#include "snug/testing/small_disk.h"
 #include "snug/testing/temp_dir.h"
 #include "snug/train/fit_testing.h"
 
@@ -77,6 +78,20 @@ TEST(CheckpointStore, RefusesADiskWithoutRoom) {
   const std::string message = message_of<FileError>([&] { store.expect_room(int64_t{1} << 60); });
   expect_within(message, "4 checkpoints of");
   expect_within(message, "keep fewer");
+}
+
+// A run that goes on has its checkpoints there already: they go when new ones come.
+TEST(CheckpointStore, CountsTheRoomOfThoseThatWillGo) {
+  MemoryFiles inner;
+  Store before(inner, 5);
+  for (const int64_t step : {1, 2, 3, 4}) before.save(step);
+  const int64_t bytes = inner.size("saved/0000000004.ckpt").value();
+  SmallDisk files(inner, bytes);
+  EXPECT_NO_THROW(Store(files, 2).store.expect_room(bytes));
+  EXPECT_NO_THROW(Store(files, 4).store.expect_room(bytes));
+  EXPECT_THROW(Store(files, 5).store.expect_room(bytes), FileError);
+  SmallDisk fuller(inner, bytes - 1);
+  EXPECT_THROW(Store(fuller, 2).store.expect_room(bytes), FileError) << "one is written first";
 }
 
 TEST(CheckpointStore, ADamagedOneIsNotAmongThoseToKeep) {

@@ -7,6 +7,7 @@
 #include "snug/data/source_testing.h"
 #include "snug/testing/resumable_run.h"
 #include "snug/train/fit.h"
+#include "snug/train/poison_testing.h"
 #include "snug/train/state_bytes.h"
 
 namespace snug::testing {
@@ -104,6 +105,35 @@ TEST(Stopped, ByWhatACallbackThrowsNoBatchComesTwice) {
     EXPECT_EQ(rest.weights, whole.weights) << steps_per_epoch;
     EXPECT_EQ(rest.history, whole.history) << steps_per_epoch;
   }
+}
+
+// The guard has stopped it, and what was wrong is mended: it ends with the same checkpoint as if
+// nothing had been, all that the guard itself carries included.
+TEST(Stopped, ByTheGuardARunGoesOnToTheSameCheckpoint) {
+  const Rows rows(kRowCount, 3);
+  const auto run = [&](FileSystem& files, bool armed) {
+    const auto poison =
+        std::make_shared<Poison>(Poison{.armed = armed,
+                                        .epoch = 2,
+                                        .position = 19,
+                                        .value = std::numeric_limits<float>::quiet_NaN()});
+    RunSetup setup(files, rows);
+    setup.model = Sequential({Input({3}), Dense(6, "relu"), PoisonLayer(poison, "poison"),
+                              BatchNormalization(), Dropout(0.3), Dense(1)});
+    setup.model.compile({.optimizer = Adam(), .loss = "mse", .metrics = {"mae"}});
+    setup.options.resume = true;
+    if (!armed) return result_of(setup, setup.run());
+    expect_within(message_of<NumericsError>([&] { setup.run(); }), "step 3 of epoch 3 ");
+    return Result();
+  };
+  MemoryFiles whole_files, files;
+  const Result whole = run(whole_files, false);
+  run(files, true);
+  const Result rest = run(files, false);
+  EXPECT_EQ(rest.weights, whole.weights);
+  EXPECT_EQ(rest.history, whole.history);
+  ASSERT_FALSE(whole.checkpoint.empty());
+  EXPECT_TRUE(rest.checkpoint == whole.checkpoint);
 }
 
 // A run of 5 steps an epoch whose rate is lowered at the 7th, and which breaks at the 9th: what is
