@@ -1,12 +1,16 @@
 #include "snug/base/heap.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "snug/base/memory.h"
+#include "snug/base/page_map.h"
 
 namespace snug {
 namespace {
@@ -37,11 +41,34 @@ void release_small_blocks() {
   }
 }
 
+// The heap grows at its end only. 0: there is none.
+uint64_t first_heap_page() {
+  for (const Mapping& mapping : own_mappings()) {
+    if (mapping.name == "[heap]") return mapping.first;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void release_free_heap() {
   release_small_blocks();
   malloc_trim(0);
+}
+
+int64_t resident_in_use() {
+  // First, before anything is allocated here.
+  const struct mallinfo2 heap = mallinfo2();
+  static const uint64_t first = first_heap_page();
+  if (heap.arena == 0 || first == 0) return resident_bytes();  // Another one, as of a sanitizer.
+  const uint64_t end =
+      (reinterpret_cast<uint64_t>(sbrk(0)) + kSystemPageBytes - 1) / kSystemPageBytes;
+  int64_t bytes = resident_bytes() + static_cast<int64_t>(heap.uordblks);
+  const bool is_told =
+      visit_pages({.first = first, .end = end}, [&bytes](uint64_t, PageState state) {
+        if (state != PageState::absent) bytes -= static_cast<int64_t>(kSystemPageBytes);
+      });
+  return is_told ? bytes : resident_bytes();
 }
 
 void forget_peak() {

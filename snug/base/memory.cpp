@@ -3,10 +3,12 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "snug/base/cgroup.h"
 #include "snug/base/error.h"
 #include "snug/base/proc.h"
+#include "snug/base/threads.h"
 
 namespace snug {
 namespace {
@@ -18,19 +20,43 @@ int64_t own_status(std::string_view key) {
 }
 
 // /proc/self/limits: "Max address space   <soft>   <hard>   bytes", with "unlimited" for none.
+struct SoftLimit {
+  bool is_told = false;
+  std::optional<int64_t> bytes;  // Nullopt: unlimited.
+};
+SoftLimit soft_limit(const fs::path& root, std::string_view title) {
+  for (const std::string& line : lines_of(root / "proc/self/limits")) {
+    if (line.starts_with(title))
+      return {true, number_after({"soft " + line.substr(title.size())}, "soft")};
+  }
+  return {};
+}
+
+// A thread's stack counts whole as soon as it starts, though little of it is ever touched: those of
+// the cores, and some that read, write and save beside them.
+int64_t stacks_to_come(const fs::path& root, const std::vector<std::string>& status) {
+  constexpr int64_t kBeside = 3, kUnlimitedStack = int64_t{2} << 20;
+  const SoftLimit stack = soft_limit(root, "Max stack size");
+  if (!stack.is_told) return 0;
+  const int64_t there = number_after(status, "Threads:").value_or(1);
+  return std::max<int64_t>(0, hardware_threads() + kBeside - there) *
+         stack.bytes.value_or(kUnlimitedStack);
+}
+
 void add_rlimit(AvailableMemory& memory, const fs::path& root, std::string_view name,
                 std::string_view title, std::string_view used_key) {
-  for (const std::string& line : lines_of(root / "proc/self/limits")) {
-    if (!line.starts_with(title)) continue;
-    const auto limit = number_after({"soft " + line.substr(title.size())}, "soft");
-    const auto used = number_after(lines_of(root / "proc/self/status"), used_key);
-    if (limit) memory.limits.push_back({std::string(name), *limit, used.value_or(0)});
-  }
+  const SoftLimit limit = soft_limit(root, title);
+  if (!limit.bytes) return;
+  const std::vector<std::string> status = lines_of(root / "proc/self/status");
+  memory.limits.push_back(
+      {std::string(name), *limit.bytes,
+       number_after(status, used_key).value_or(0) + stacks_to_come(root, status)});
 }
 
 }  // namespace
 
 int64_t resident_bytes() { return own_status("VmRSS:"); }
+int64_t data_bytes() { return own_status("VmData:"); }
 int64_t peak_resident_bytes() { return own_status("VmHWM:"); }
 
 int64_t kernel_bytes() {
@@ -51,8 +77,8 @@ AvailableMemory available_memory(const fs::path& root) {
   const auto available = number_after(meminfo, "MemAvailable:");
   if (!total || !available) {
     throw Error(
-        "available memory: {} does not say MemTotal and MemAvailable; mount /proc or give the "
-        "budget yourself",
+        "available memory: {} does not say MemTotal and MemAvailable; mount /proc, without which "
+        "no budget can be held",
         (root / "proc/meminfo").string());
   }
   const auto pid = number_after(lines_of(root / "proc/self/status"), "Pid:");

@@ -12,6 +12,9 @@ namespace snug {
 int64_t resident_bytes();
 int64_t peak_resident_bytes();
 
+// Memory of its own that it has mapped, touched or not: what RLIMIT_DATA limits (VmData).
+int64_t data_bytes();
+
 // What the kernel keeps for this process and a memory cgroup charges beside its pages: page tables,
 // stacks of its threads, and what it knows of files and mappings.
 int64_t kernel_bytes();
@@ -42,8 +45,9 @@ struct AvailableMemory {
 };
 
 // The least of limit less usage over all memory cgroups above this process (v1 and v2), its rlimits
-// on address space and data, and the machine's MemAvailable. Files are read below `root`, which
-// tests replace. Throws Error if /proc/meminfo cannot be read there.
+// on address space and data (less the stacks of threads to come), and the machine's MemAvailable.
+// Files are read below `root`, which tests replace. Throws Error if /proc/meminfo cannot be read
+// there.
 AvailableMemory available_memory(const std::filesystem::path& root = "/");
 
 }  // namespace snug

@@ -8,6 +8,7 @@
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
+#include "snug/base/threads.h"
 #include "snug/testing/sanitized.h"
 #include "snug/testing/temp_dir.h"
 
@@ -96,6 +97,25 @@ TEST_F(MemoryTest, RlimitsLeaveWhatIsNotUsed) {
   set_limits(std::to_string(1_GiB), std::to_string(3_GiB));
   expect_binding("RLIMIT_DATA", 512_MiB);
   EXPECT_EQ(available_memory(root_.path()).limits.size(), 3u);
+}
+
+// They count as soon as their threads start, whether they are touched or not.
+TEST_F(MemoryTest, StacksOfThreadsToComeAreNotLeft) {
+  set_limits("unlimited", std::to_string(3_GiB));
+  const auto left_with = [&](const std::string& stack, int threads) {
+    std::ofstream(root_ / "proc/self/limits", std::ios::app)
+        << "Max stack size            " + stack + "              unlimited            bytes     \n";
+    write("proc/self/status", fmt::format("Name:\tsnug\nPid:\t77\nVmSize:\t1048576 kB\n"
+                                          "VmData:\t524288 kB\nThreads:\t{}\n",
+                                          threads));
+    return available_memory(root_.path()).bytes();
+  };
+  const int64_t cores = hardware_threads();
+  EXPECT_EQ(left_with(std::to_string(8_MiB), 1), 2_GiB - (cores + 2) * 8_MiB);
+  EXPECT_EQ(left_with(std::to_string(8_MiB), static_cast<int>(cores) + 1), 2_GiB - 2 * 8_MiB);
+  EXPECT_EQ(left_with(std::to_string(8_MiB), 1000), 2_GiB);
+  set_limits("unlimited", std::to_string(3_GiB));
+  EXPECT_EQ(left_with("unlimited", 1), 2_GiB - (cores + 2) * 2_MiB);
 }
 
 TEST_F(MemoryTest, ALimitThatIsUsedUpLeavesNothing) {

@@ -257,10 +257,29 @@ void add_batch_sizes(Arguments& arguments, const std::string& sizes) {
     if (value.as_int() < 1) value.refuse("a whole number of 1 or more");
     arguments.batch_sizes.push_back(value.as_int());
   }
+  for (const auto& [option, file] : {std::pair("--curve", &arguments.curve_file),
+                                     {"--html", &arguments.html_file},
+                                     {"--dump-problem", &arguments.problem_file}}) {
+    if (!file->empty())
+      throw Error("{} is of one batch size, but --batch-size has {}; give one of them", option,
+                  arguments.batch_sizes.size());
+  }
+}
+
+// An option that a script has given nothing for is not one that was not given.
+void refuse_empty(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    for (const std::string& value : option->results()) {
+      if (value.empty())
+        throw Error("--{} has no value; give one, or leave it out", option->get_lnames()[0]);
+    }
+  }
 }
 
 Arguments arguments_of(const CLI::App& command, const Line& line) {
   for (const std::string& extra : command.remaining()) refuse_extra(extra, command);
+  refuse_empty(command);
   Arguments arguments{.command = command.get_name(),
                       .run_file = line.run_file,
                       .against = line.against,

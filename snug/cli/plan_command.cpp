@@ -62,6 +62,10 @@ Json json_of(std::span<const CurvePoint> curve) {
   return points;
 }
 
+std::string title(const Arguments& arguments, int64_t batch_size) {
+  return fmt::format("{}, batches of {} rows", arguments.run_file, batch_size);
+}
+
 // Trials are weighed by what is known of the machine.
 void measure_machine(const FitOptions& options) {
   SpillOptions spill = options.spill;
@@ -70,40 +74,52 @@ void measure_machine(const FitOptions& options) {
 }
 
 // Before anything else: each budget is tried as a process that begins would meet it.
-std::vector<CurvePoint> curve_of(Session& session) {
+std::vector<CurvePoint> draw_curve(Session& session, const Arguments& arguments) {
   constexpr int kPoints = 13;
   FitOptions& options = session.fit;
   const int64_t memory = std::exchange(options.memory, 1);  // So that the least is looked for.
   const Budget budget = fit_budget(session.model, session.data, options);
   measure_machine(options);
-  std::vector<CurvePoint> curve =
-      FitTrials(session.model, session.data, options, budget).curve(kPoints);
+  std::vector<CurvePoint> curve;
+  {
+    FitTrials trials(session.model, session.data, options, budget);
+    curve = trials.curve(kPoints);
+    write_text(arguments.curve_file, curve_svg(curve, title(arguments, trials.batch_size())));
+  }
   forget_tries(budget);
   options.memory = memory;
   return curve;
 }
 
 // The files that were asked for.
-void write_files(const FitPlan& plan, std::span<const CurvePoint> curve,
-                 const Arguments& arguments) {
+void write_files(const FitPlan& plan, const Arguments& arguments) {
   const Program& program = *plan.training->programs().at(0);
-  const std::string title =
-      fmt::format("{}, batches of {} rows", arguments.run_file, plan.batch_size);
   if (!arguments.problem_file.empty()) {
     std::ostringstream text;
     write_problem(without_transfers(program.problem()), text);
     write_text(arguments.problem_file, text.str());
   }
   if (!arguments.html_file.empty())
-    write_text(arguments.html_file, memory_map_html(program.problem(), program.plan(), title));
-  if (!arguments.curve_file.empty()) write_text(arguments.curve_file, curve_svg(curve, title));
+    write_text(arguments.html_file, memory_map_html(program.problem(), program.plan(),
+                                                    title(arguments, plan.batch_size)));
+}
+
+// A run that does not fit has a curve all the same.
+FitPlan measured_plan(Session& session, std::span<const CurvePoint> curve,
+                      const Arguments& arguments) {
+  try {
+    return measured_plan(session);
+  } catch (const BudgetError&) {
+    if (!curve.empty() && !arguments.json) fmt::print("{}\n", curve_text(curve));
+    throw;
+  }
 }
 
 int print_one(Session& session, const Arguments& arguments) {
   std::vector<CurvePoint> curve;
-  if (!arguments.curve_file.empty()) curve = curve_of(session);
-  const FitPlan plan = measured_plan(session);
-  write_files(plan, curve, arguments);
+  if (!arguments.curve_file.empty()) curve = draw_curve(session, arguments);
+  const FitPlan plan = measured_plan(session, curve, arguments);
+  write_files(plan, arguments);
   if (arguments.json) {
     Json json = {{"command", arguments.command}, {"exit", 0}};
     json.update(json_of(plan));
@@ -137,10 +153,18 @@ int64_t largest_batch(FitTrials& trials, int64_t budget_bytes, int64_t fits, int
   return fits;
 }
 
+// The rows that a batch can have; many where their number is not known.
+int64_t most_rows(const Session& session) {
+  const std::optional<int64_t> rows = session.data->rows();
+  if (!rows) return int64_t{1} << 20;
+  if (session.fit.validation_data) return *rows;
+  return first_validation_row(*rows, session.fit.validation_split);
+}
+
 int print_list(Session& session, const Arguments& arguments) {
   const Budget budget = fit_budget(session.model, session.data, session.fit);
   FitTrials trials(session.model, session.data, session.fit, budget);
-  const int64_t rows = session.data->rows().value_or(int64_t{1} << 20);
+  const int64_t rows = most_rows(session);
   Json lines = Json::array();
   int64_t largest = 0;
   if (!arguments.json) fmt::print("batch size        memory  fits {}\n", bytes_text(budget.bytes));
@@ -166,7 +190,7 @@ int print_list(Session& session, const Arguments& arguments) {
                        {"largest_batch_size", largest}};
     fmt::print("{}\n", json_text(json));
   } else if (largest == rows) {
-    fmt::print("The largest batch that fits: {}, all rows of the data\n", largest);
+    fmt::print("The largest batch that fits: {}, all rows to train on\n", largest);
   } else if (largest > 0) {
     fmt::print("The largest batch that fits: {}\n", largest);
   } else {

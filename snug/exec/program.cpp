@@ -47,10 +47,11 @@ void Program::bind(std::byte* arena, const std::vector<void*>& outside, SpillQue
 }
 
 // Once each, however often the plan runs a node.
-void Program::compile() {
+void Program::compile(const std::function<void()>& before_each) {
   if (compiled_) return;
   for (Task& task : instance_.tasks) {
     if (task.what != Task::What::run) continue;
+    if (before_each) before_each();
     const int lanes = instance_.stages[task.stage].lanes;
     task.kernel->compile(lanes);
     if (task.rest) task.rest->compile(lanes);

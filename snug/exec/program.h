@@ -57,8 +57,9 @@ class Program {
   const Plan& plan() const { return plan_; }
   const Problem& problem() const { return instance_.problem; }
 
-  // Compiles the kernels, once; bind() does it where it was not done.
-  void compile();
+  // Compiles the kernels, once; bind() does it where it was not done. What `before_each` throws
+  // comes out of it; it can be called again then.
+  void compile(const std::function<void()>& before_each = {});
   // Compiles the kernels and binds them to an arena of arena_bytes() and to the memory of each
   // variable and borrowed input (indexed by the graph's value number; null elsewhere). May be
   // called again with other memory.

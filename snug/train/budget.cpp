@@ -1,11 +1,18 @@
 #include "snug/train/budget.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
+#include "snug/base/heap.h"
+#include "snug/base/log.h"
 #include "snug/base/memory.h"
+#include "snug/base/page_map.h"
+#include "snug/exec/program.h"
 #include "snug/ops/ops.h"
 #include "snug/plan/fit_budget.h"
 
@@ -17,7 +24,7 @@ std::atomic<int64_t> scopes_begun = 0, scopes_alive = 0;
 // How much of the planner's code a run touches depends on how tight its budget is: up to a MiB,
 // more than what one plan has over another. So all of it is touched before anything is measured, by
 // a step that cannot fit: it is the process's own in every run, and a refusal measures what the run
-// that it advises will measure.
+// that it advises will measure. So is what only the first kernel of a process needs.
 void touch_planning() {
   constexpr int64_t kRows = 8192;
   constexpr int kLayers = 6;
@@ -34,24 +41,72 @@ void touch_planning() {
   }
 }
 
+void touch_compiling() {
+  constexpr int64_t kRows = 16;
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {snug::kRows, 32}});
+  const Value y = ops::matmul(x, graph.input("w", {DType::float32, {32, 32}}));
+  PlannedStep step = plan_within(graph, {y}, kRows, {.threads = 2}, kUnlimited);
+  Program(graph, std::move(step.instance), std::move(step.plan)).compile();
+}
+
+// What of the code is resident depends on what this process has read before (the first one of a
+// file unpacks it), and how much of the libraries on where they stand: the system maps pages around
+// those that are touched. So all of it is given back, and only what planning, compiling and
+// training touch counts; but the program's own, which stands where the system's stretches do not
+// matter, is there as a whole, so that nothing of it comes later.
+void level_code() {
+  FilePages::resident().give_back();
+  std::error_code error;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error);
+  for (const Mapping& mapping : own_mappings()) {
+    if (mapping.name != program || mapping.is_writable) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses come from the system as numbers.
+    auto* address = reinterpret_cast<void*>(mapping.first * kSystemPageBytes);
+    constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, Linux 5.14 and later.
+    madvise(address, (mapping.end - mapping.first) * kSystemPageBytes, kPopulateRead);
+  }
+}
+
+// Without a limit nothing is decided by it, and it should not take time.
+int64_t counted_bytes(const Budget& budget) {
+  return budget.is_limited ? resident_in_use() : resident_bytes();
+}
+
 }  // namespace
+
+int64_t Budget::added_bytes() const { return counted_bytes(*this) - before_bytes; }
 
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
   if (memory < 0)
     throw Error("memory is {} bytes; give a budget, or 0 for what the machine leaves", memory);
-  if (whole_process && memory > 0) touch_planning();
-  Budget budget{.whole_process = whole_process};
-  if (whole_process) budget.file_pages = FilePages::resident();
-  budget.before_bytes = resident_bytes() - held_bytes;
+  if (whole_process && memory > 0) {
+    touch_planning();
+    touch_compiling();
+  }
+  Budget budget{.whole_process = whole_process, .is_limited = memory > 0};
+  if (memory > 0) release_free_heap();
+  if (memory > 0 && whole_process) level_code();
   if (whole_process) {
-    budget.process_bytes = budget.before_bytes;
+    budget.file_pages = FilePages::resident();
+    budget.process_bytes = resident_bytes() - held_bytes;
     budget.kernel_bytes = kernel_bytes();
   }
+  budget.before_bytes = counted_bytes(budget) - held_bytes;
   budget.reserve_bytes = 4_MiB;  // Of a small step.
   budget.bytes =
       memory > 0 ? memory
                  : budget.process_bytes + held_bytes + available_memory().default_budget_bytes();
   return budget;
+}
+
+void limit_to_machine(Budget& budget) {
+  const AvailableMemory memory = available_memory();
+  const int64_t most = budget.process_bytes + budget.added_bytes() + memory.bytes();
+  if (budget.bytes <= most) return;
+  log_message(LogLevel::warning, "memory is {}, but {} leaves {}; the plan is made for that",
+              bytes_text(budget.bytes), memory.binding().name, bytes_text(most));
+  budget.bytes = most;
 }
 
 Budget without_limit(Budget budget) {

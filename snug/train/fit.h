@@ -45,6 +45,7 @@ class FitRun {
   void start();
   void prepare();
   void release();
+  void describe_step();
   void bind();
   SpillQueue* open_spill_file();
   void warm_up();

@@ -8,6 +8,7 @@
 #include "snug/plan/fit_budget.h"
 #include "snug/train/fit_setup.h"
 #include "snug/train/refusal.h"
+#include "snug/train/room.h"
 
 namespace snug {
 namespace {
@@ -26,12 +27,16 @@ int64_t held_bytes(const Model& model, const Source& data, const FitOptions& opt
   return static_cast<int64_t>(held);
 }
 
-// Compiles, and says what that took: what planning has left free is not of it.
+// Compiles, and says what that took. Neither what planning has left free is of it, nor code that
+// only planning has touched, or the kernels of another plan: what is measured is of this one alone,
+// whatever was tried before it.
 int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
+  if (budget.whole_process) FilePages::resident().minus(budget.file_pages).give_back();
+  const std::function<void()> room = watched_room(budget.whole_process);
   Variables state;
   for (Runner* runner : {plan.training.get(), plan.validation.get()}) {
     if (runner == nullptr) continue;
-    runner->compile();
+    runner->compile(room);
     for (const auto& [variable, value] : runner->step().variables) {
       if (std::ranges::find(state, variable) == state.end()) state.push_back(variable);
     }
@@ -45,14 +50,8 @@ int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
 // Plans within what the kernels of the plan before have left, until both fit.
 class Compilation {
  public:
-  Compilation(Model& model, Compiled& compiled, const SourcePtr& data, const FitOptions& options,
-              Budget& budget, const AloneScope* alone)
-      : model_(model),
-        compiled_(compiled),
-        data_(data),
-        options_(options),
-        budget_(budget),
-        alone_(alone) {}
+  Compilation(const PlanWithin& plan, Budget& budget, const AloneScope* alone)
+      : plan_within_(plan), budget_(budget), alone_(alone) {}
 
   // Throws BudgetError.
   FitSetup run() {
@@ -75,7 +74,7 @@ class Compilation {
     constexpr int kMost = 4;
     for (int tried = 1;; ++tried) {
       try {
-        return plan_once();
+        return plan_within_(budget_);
       } catch (const StepBudgetError& error) {
         // Once for whole and last batches of training and validation.
         if (budget_.reserve_bytes == 0 || tried > kMost) throw;
@@ -87,14 +86,7 @@ class Compilation {
     }
   }
 
-  FitSetup plan_once() {
-    return plan_fit(model_, compiled_, data_, options_, budget_, /*is_trial=*/alone_ == nullptr);
-  }
-
-  Model& model_;
-  Compiled& compiled_;
-  const SourcePtr& data_;
-  const FitOptions& options_;
+  const PlanWithin& plan_within_;
   Budget& budget_;
   const AloneScope* alone_;  // None: it is a trial.
   bool is_least_ = false;
@@ -110,10 +102,14 @@ Budget fit_budget(const Model& model, const SourcePtr& data, const FitOptions& o
 }
 
 int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come) {
-  int64_t total = budget.process_bytes + resident_bytes() - budget.before_bytes +
-                  plan.callback_bytes + plan.save_bytes + still_to_come;
+  int64_t total = budget.process_bytes + budget.added_bytes() + plan.callback_bytes +
+                  plan.save_bytes + still_to_come;
   if (budget.whole_process) total = std::max(total, peak_resident_bytes() + kForRest);
   return std::max<int64_t>(total - (plan.total_bytes() - plan.reserve_bytes), 0);
+}
+
+FitSetup compile_within(const PlanWithin& plan, Budget& budget, const AloneScope* alone) {
+  return Compilation(plan, budget, alone).run();
 }
 
 FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
@@ -121,13 +117,16 @@ FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& opti
   const PlanningScope once;
   int64_t missing_bytes = 0;
   try {
-    return Compilation(model, model.compiled(), data, options, budget, &alone).run();
+    return compile_within(
+        [&](const Budget& tried) {
+          return plan_fit(model, model.compiled(), data, options, tried);
+        },
+        budget, &alone);
   } catch (const StepBudgetError& error) {
     if (budget.reserve_bytes == 0) missing_bytes = error.missing_bytes();
   } catch (const BudgetError&) {
   }
   // Outside of the handler: what was thrown is given back before anything is measured.
-  if (budget.reserve_bytes == 0) measure_kernels(model, data, options, budget);
   throw FitRefused(explain_refusal(model, data, options, budget, missing_bytes));
 }
 
@@ -136,7 +135,10 @@ std::optional<FitPlan> try_fit(Model& model, Compiled& compiled, const SourcePtr
   budget.reserve_bytes = 0;
   forget_tries(budget);
   try {
-    return Compilation(model, compiled, data, options, budget, nullptr).run().plan;
+    const auto plan = [&](const Budget& tried) {
+      return plan_fit(model, compiled, data, options, tried, /*is_trial=*/true);
+    };
+    return compile_within(plan, budget, nullptr).plan;
   } catch (const BudgetError&) {
     return std::nullopt;
   }
@@ -148,12 +150,6 @@ void forget_tries(const Budget& budget) {
   FilePages::resident().minus(budget.file_pages).give_back();
   budget.file_pages.touch();
   forget_peak();
-}
-
-void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
-                     Budget& budget) {
-  FitPlan plan = plan_fit(model, model.compiled(), data, options, without_limit(budget)).plan;
-  budget.reserve_bytes = compiled_reserve(plan, budget);
 }
 
 void measure_kernels(FitPlan& plan, const Budget& budget) {

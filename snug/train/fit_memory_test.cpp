@@ -170,6 +170,32 @@ TEST(Refusal, SaysWhatWouldFit) {
   }
 }
 
+// What a process has free of its heap when it asks, and no longer when it runs, is not of the run.
+TEST(Refusal, TheLeastIsEnoughWhereMuchOfTheHeapWasFree) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer's own memory counts";
+  const Rows rows(256, 16);
+  const auto fit = [&](int64_t memory) {
+    Sequential model({Input({16}), Dense(256, "relu"), Dense(256, "relu"), Dense(1)});
+    model.compile({.optimizer = Adam(), .loss = "mse"});
+    model.fit(rows.regression(), {.batch_size = 64, .verbose = 0, .memory = memory});
+  };
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (int i = 0; i < 1000; ++i) {
+    blocks.push_back(std::make_unique<char[]>(8000));
+    std::fill_n(blocks.back().get(), 8000, 'x');
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (i % 4 != 0) blocks[i].reset();
+  }
+  try {
+    fit(1);
+    ADD_FAILURE() << "a byte was enough";
+  } catch (const FitRefused& error) {
+    blocks.clear();
+    EXPECT_NO_THROW(fit(error.refusal().least_bytes));
+  }
+}
+
 // Of the one model the rows of a batch are the largest part, of the other the optimizer's state.
 TEST(Refusal, WhatItOffersFits) {
   if (testing::kSanitized) GTEST_SKIP() << "the sanitizer's own memory counts";

@@ -59,13 +59,17 @@ std::string FitPlan::text() const {
   if (kernel_bytes > 0) line("page tables and the like, beside it", kernel_bytes);
   if (asked_bytes > 0) line("least budget for this plan", asked_bytes);
   if (budget_bytes > 0) line("budget", budget_bytes);
-  if (training && !training->programs().empty()) {
-    const Program& program = *training->programs()[0];
-    text += '\n' + scheme_text(*training);
-    text += '\n' + report(program.problem(), program.plan());
-  }
-  return text;
+  return text + (step_text_.empty() ? step_text(kUnlimited) : step_text_);
 }
+
+std::string FitPlan::step_text(int64_t memory_bytes) const {
+  if (!training || training->programs().empty()) return "";
+  const Program& program = *training->programs()[0];
+  return '\n' + scheme_text(*training) + '\n' +
+         report(program.problem(), program.plan(), memory_bytes);
+}
+
+void FitPlan::describe_step() { step_text_ = step_text(arena_bytes); }
 
 SpilledBytes FitPlan::spilled_bytes() const {
   if (!training || training->programs().empty()) return {};

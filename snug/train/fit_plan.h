@@ -57,8 +57,16 @@ struct FitPlan {
   }
   // The table: bytes by kind, the peak, the largest values.
   std::string text() const;
+  // Makes the part of the text that is about the step, in no more memory than the arena will have:
+  // before that is there. Without, text() makes it in as much as it takes.
+  void describe_step();
   // The largest of them, as "the weights (12.3 MiB)".
   std::string largest_part() const;
+
+ private:
+  std::string step_text(int64_t memory_bytes) const;
+
+  std::string step_text_;
 };
 
 }  // namespace snug

@@ -166,8 +166,7 @@ struct WideRun {
                .checkpoint = {.directory = "saved", .every_seconds = 0, .files = &files},
                .resume = true};
     // The sanitizer's own memory would count.
-    // In this process, which has run other fits, 0.3 MiB are chance.
-    if (tight && !kSanitized) options.memory = least_memory() + 512_KiB;
+    if (tight && !kSanitized) options.memory = least_memory();
   }
   int64_t least_memory() {
     FitOptions little = options;

@@ -8,6 +8,7 @@
 #include "snug/base/threads.h"
 #include "snug/train/fit.h"
 #include "snug/train/lint.h"
+#include "snug/train/room.h"
 #include "snug/train/state_copy.h"
 
 namespace snug {
@@ -292,7 +293,9 @@ class DescribedRows final : public Source {
 
 FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
                   const FitOptions& options, const Budget& budget, bool is_trial) {
-  return FitPlanner(model, compiled, data, options, is_trial).plan(budget);
+  return planned_in_room(budget.whole_process, [&] {
+    return FitPlanner(model, compiled, data, options, is_trial).plan(budget);
+  });
 }
 
 SourcePtr described_rows(const Network& network, const std::vector<Shape>& target_rows,

@@ -2,6 +2,7 @@
 // plan, for `plan`, `--dry-run` and `fit`.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "snug/train/budget.h"
@@ -30,6 +31,14 @@ struct FitSetup {
 FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
                   const FitOptions& options, const Budget& budget, bool is_trial = false);
 
+// A plan within the budget, with what is reserved in it; throws StepBudgetError.
+using PlanWithin = std::function<FitSetup(const Budget& budget)>;
+
+// Plans and compiles, until the plan and what its kernels turned out to take, which is then in
+// `budget`, are within it together. Throws BudgetError when they cannot be. While others run in
+// this process, what the kernels take is not measured; a trial (no `alone`) is never disturbed.
+FitSetup compile_within(const PlanWithin& plan, Budget& budget, const AloneScope* alone);
+
 // The same with its kernels compiled: within the budget together with what they turned out to take,
 // which is then in `budget`. Throws FitRefused, which says what would fit, before anything of the
 // fit's state is allocated.
@@ -41,9 +50,6 @@ FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& opti
 std::optional<FitPlan> try_fit(Model& model, Compiled& compiled, const SourcePtr& data,
                                const FitOptions& options, Budget budget);
 
-// Puts what the kernels of such a fit take, when it runs at its fastest, into the budget.
-void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
-                     Budget& budget);
 // Compiles the kernels of a plan and puts what they take into it.
 void measure_kernels(FitPlan& plan, const Budget& budget);
 

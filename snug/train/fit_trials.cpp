@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "snug/base/bytes.h"
-#include "snug/base/memory.h"
+#include "snug/base/error.h"
 
 namespace snug {
 namespace {
@@ -30,10 +30,10 @@ FitTrials::FitTrials(Model& model, SourcePtr data, const FitOptions& options, co
     batch_size_ = plan.batch_size;
     largest_part_ = plan.largest_part();
   }
-  if (!budget.whole_process) return;
-  learn_first_pages(touched);
+  if (budget.whole_process) learn_first_pages(touched);
   forget_tries(budget_);
-  first_bytes_ = resident_bytes();
+  first_bytes_ = budget_.added_bytes();
+  are_counted_ = true;
 }
 
 // What of the code only the first of all runs touches: what was resident before any of it was
@@ -67,7 +67,7 @@ std::optional<FitPlan> FitTrials::at(int64_t bytes, const FitChange& change) {
   forget_tries(budget);
   // What trials have left behind (blocks that stand between others, what is known of a step) is
   // not the fit's.
-  if (first_bytes_ > 0) budget.before_bytes += resident_bytes() - first_bytes_;
+  if (are_counted_) budget.before_bytes += budget_.added_bytes() - first_bytes_;
   Compiled& compiled = change.compiled != nullptr ? *change.compiled : model_.compiled();
   return try_fit(model_, compiled, data_, changed(options_, change), budget);
 }
@@ -129,9 +129,12 @@ int64_t FitTrials::least(int64_t missing_bytes, double seconds_for_it) {
 
 // Where all fits without a search; what is measured later may take a little more than was planned.
 int64_t FitTrials::fastest_that_works() {
-  const int64_t step = fastest_bytes_ / 64;
-  int64_t tried = fastest_bytes_ + step;
-  while (tried < 2 * fastest_bytes_ && !at(tried)) tried += step;
+  const int64_t most = without_limit(budget_).bytes;
+  int64_t tried = fastest_bytes_ + fastest_bytes_ / 64;
+  for (int64_t more = fastest_bytes_ / 64; !at(tried); more += more / 4) {
+    SNUG_CHECK(tried < most, "nothing is enough for what fits without a limit");
+    tried += more;
+  }
   return tried;
 }
 

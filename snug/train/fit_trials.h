@@ -59,7 +59,8 @@ class FitTrials {
   const FitOptions& options_;
   Budget budget_;
   int64_t fastest_bytes_ = 0, batch_size_ = 0;
-  int64_t first_bytes_ = 0;  // Resident before the first budget was tried.
+  int64_t first_bytes_ = 0;  // Added before the first budget was tried.
+  bool are_counted_ = false;
   std::string largest_part_;
   PlanningScope once_;
   std::clock_t start_ = std::clock();

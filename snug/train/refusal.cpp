@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "snug/base/bytes.h"
+#include "snug/base/memory.h"
 #include "snug/optim/optimizer.h"
 #include "snug/train/fit_trials.h"
 
@@ -53,6 +54,14 @@ bool fits_with_sgd(FitTrials& trials, const Model& model, int64_t bytes) {
 }  // namespace
 
 std::string Refusal::text(const RefusalWords& words) const {
+  if (least_bytes == 0) {
+    const AvailableMemory memory = available_memory();
+    return fmt::format(
+        "it does not fit the budget of {}, and what would cannot be found here: {} leaves {}, "
+        "which "
+        "is too little to plan it; plan it where there is more",
+        bytes_text(budget_bytes), memory.binding().name, bytes_text(memory.bytes()));
+  }
   std::vector<std::string> changes = {words.memory + typed_bytes(least_bytes)};
   if (smaller_batch) changes.push_back(fmt::format("{}{}", words.batch_size, *smaller_batch));
   if (fits_with_sgd) changes.push_back(words.sgd);
@@ -65,14 +74,19 @@ std::string Refusal::text(const RefusalWords& words) const {
 
 Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& options,
                         const Budget& budget, int64_t missing_bytes) {
-  FitTrials trials(model, data, options, budget);
-  return {.budget_bytes = budget.bytes,
-          .batch_size = trials.batch_size(),
-          .fastest_bytes = trials.fastest_bytes(),
-          .largest_part = trials.largest_part(),
-          .least_bytes = trials.least(missing_bytes, kForLeast),
-          .smaller_batch = smaller_batch(trials, budget.bytes),
-          .fits_with_sgd = fits_with_sgd(trials, model, budget.bytes)};
+  try {
+    FitTrials trials(model, data, options, budget);
+    return {.budget_bytes = budget.bytes,
+            .batch_size = trials.batch_size(),
+            .fastest_bytes = trials.fastest_bytes(),
+            .largest_part = trials.largest_part(),
+            .least_bytes = trials.least(missing_bytes, kForLeast),
+            .smaller_batch = smaller_batch(trials, budget.bytes),
+            .fits_with_sgd = fits_with_sgd(trials, model, budget.bytes)};
+  } catch (const BudgetError&) {
+    // Not even without a limit: the system has too little for planning itself.
+    return {.budget_bytes = budget.bytes};
+  }
 }
 
 }  // namespace snug

@@ -19,7 +19,8 @@ struct Refusal {
   int64_t batch_size = 0;
   int64_t fastest_bytes = 0;  // Without a limit.
   std::string largest_part;
-  // The least budget that works, to a thousandth and what processes differ by from run to run.
+  // The least budget that works, to a thousandth and what processes differ by from run to run. 0:
+  // the system has too little memory to find it, nor what stands here but the budget.
   int64_t least_bytes = 0;
   // Changes that fit the budget: each was tried, as far as there was time.
   std::optional<int64_t> smaller_batch;
@@ -30,8 +31,8 @@ struct Refusal {
 
 class FitRefused : public BudgetError {
  public:
-  explicit FitRefused(Refusal refusal)
-      : BudgetError("fit: " + refusal.text()), refusal_(std::move(refusal)) {}
+  explicit FitRefused(Refusal refusal, const std::string& call = "fit")
+      : BudgetError(call + ": " + refusal.text()), refusal_(std::move(refusal)) {}
   const Refusal& refusal() const { return refusal_; }
 
  private:

@@ -161,9 +161,9 @@ std::vector<void*> Runner::outside() const {
   return outside;
 }
 
-void Runner::compile() {
-  for (const auto& program : programs_) program->compile();
-  if (late_) late_->compile();
+void Runner::compile(const std::function<void()>& before_each) {
+  for (const auto& program : programs_) program->compile(before_each);
+  if (late_) late_->compile(before_each);
 }
 
 void Runner::bind(std::byte* arena, SpillQueue* spill) {

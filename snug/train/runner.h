@@ -79,7 +79,7 @@ class Runner {
 
   // Compiles the kernels of all programs, which takes memory beside the arena; bind() does it where
   // it was not done.
-  void compile();
+  void compile(const std::function<void()>& before_each = {});
   // Binds all programs to the arena and to the variables' memory; they must have values. `spill`
   // has file_bytes(), where that is not 0.
   void bind(std::byte* arena, SpillQueue* spill = nullptr);

@@ -13,7 +13,7 @@ prediction is never under that peak, and over it by at most 2 % or 1.5 MiB; that
 limit, which was never reached. Of every other one the least budget that works is asked for first: it must work, and so
 must one that is drawn from there to half as much again; two hundredths less must be refused. `plan`, which has 64 KiB of
 code of its own, must say the same of one hundredth more and two less. What a refusal offers in place of more memory must
-fit. Of every tenth one the budgets of `plan --curve` must work. Where the system loads libraries differs from start to
+fit. Of every eighth one `evaluate` and `predict` are asked for a budget that works: they must keep to it. Of every tenth one the budgets of `plan --curve` must work. Where the system loads libraries differs from start to
 start, and with it 0.1 MiB of their pages: that may decide, in four of a hundred runs, whether two hundredths less train,
 `plan` and `fit` agree, and a budget of the curve is enough.
 """
@@ -78,6 +78,8 @@ class Test:
             if number % 2 == 0:
                 line.update(self.fit(folder, run.budget))
                 line["wrong"] += self.offers(folder, line)
+                if number % 8 == 0 and line["exit"] == 0:
+                    line["wrong"] += self.forward(folder)
             else:
                 line.update(self.tight(folder, 1 + 0.5 * run.draw.random() ** 2))
             if number % 10 == 5:
@@ -122,6 +124,22 @@ class Test:
         return [f"{budget} bytes, of the curve, do not work" for budget in (budgets[0], draw.choice(budgets))
                 if self.fit(folder, budget)["exit"] != 0]
 
+    def forward(self, folder):
+        """What is wrong with evaluate and predict within a budget that they name."""
+        wrong = []
+        for command, more in (("evaluate", ()), ("predict", ("--output", "y.npy"))):
+            asked = self.fit(folder, 1 << 20, limit=1 << 40, command=command, more=more)
+            least = asked.get("message", "").split("--memory ")[-1]
+            if asked["exit"] != 3 or not least.endswith("MiB"):
+                wrong.append(f"{command} ends with {asked['exit']} in 1 MiB: {asked}")
+                continue
+            bytes_ = int(float(least[:-3]) * MIB)
+            works = self.fit(folder, bytes_, text=least, command=command, more=more)
+            wrong += [f"{command} within {least}: {what}" for what in works["wrong"]]
+            if works["exit"] != 0:
+                wrong.append(f"{command}: the budget that was named, {least}, does not work: {works['message']}")
+        return wrong
+
     def fit(self, folder, budget, text=None, limit=None, command="fit", more=()):
         """`text` is the budget as the program wrote it; it is held to its budget unless there is a limit."""
         words = [str(self.snug), command, "run.yaml", "--json", "--memory", text or str(budget), *more]
@@ -133,7 +151,9 @@ class Test:
             summary = json.loads(result.stdout)
             if command == "plan":
                 return {**line, "curve": summary.get("curve", [])}
-            line.update(planned=summary["planned_bytes"], peak=summary["peak_resident_bytes"])
+            line["peak"] = summary["peak_resident_bytes"]
+            if command == "fit":
+                line["planned"] = summary["planned_bytes"]
         else:
             line["message"] = result.stderr.strip()[-2000:]
         line["wrong"] = list(self.wrong(line))
@@ -151,6 +171,8 @@ class Test:
             return
         if line["peak"] > line["budget"]:
             yield "the resident peak is over the budget"
+        if "planned" not in line:
+            return
         over = line["planned"] - line["peak"]
         if over < 0:
             yield f"the prediction is {-over} bytes under the peak"

@@ -75,7 +75,7 @@ class Budget(ArraysCase):
     def test_plan_of_several_sizes(self):
         text = self.passes("plan", "run.yaml", "--memory", "64MiB", "--batch-size", "8,16,32")
         self.assertEqual([line.split()[0] for line in text.splitlines()[1:4]], ["8", "16", "32"])
-        self.assertIn("The largest batch that fits: 100, all rows of the data", text)
+        self.assertIn("The largest batch that fits: 100, all rows to train on", text)
         result = self.json("plan", "run.yaml", "--memory", "5MiB", "--batch-size", "8,16")
         self.assertEqual([(p["batch_size"], p["fits"]) for p in result["plans"]], [(8, False), (16, False)])
         self.assertEqual(result["largest_batch_size"], 0)
