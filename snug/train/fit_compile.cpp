@@ -102,9 +102,13 @@ Budget fit_budget(const Model& model, const SourcePtr& data, const FitOptions& o
 }
 
 int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come) {
+  // Files that are saved name each variable, and so do messages.
+  constexpr int64_t kOfAVariable = 1_KiB;
+  const int64_t names =
+      plan.training ? std::ssize(plan.training->step().variables) * kOfAVariable : 0;
   int64_t total = budget.process_bytes + budget.added_bytes() + plan.callback_bytes +
-                  plan.save_bytes + still_to_come;
-  if (budget.whole_process) total = std::max(total, peak_resident_bytes() + kForRest);
+                  plan.save_bytes + still_to_come + names;
+  if (budget.whole_process) total = std::max(total, peak_resident_bytes() + kForRest + names);
   return std::max<int64_t>(total - (plan.total_bytes() - plan.reserve_bytes), 0);
 }
 

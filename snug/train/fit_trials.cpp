@@ -18,38 +18,15 @@ FitOptions changed(FitOptions options, const FitChange& change) {
 
 FitTrials::FitTrials(Model& model, SourcePtr data, const FitOptions& options, const Budget& budget)
     : model_(model), data_(std::move(data)), options_(options), budget_(budget) {
-  FilePages touched;
-  if (budget.whole_process) {
-    touched = FilePages::resident();
-    unlimited();  // The first of all runs, where nothing was tried yet.
-    touched = touched.plus(FilePages::resident());
-  }
   {
     const FitPlan plan = unlimited();
     fastest_bytes_ = plan.asked_bytes;
     batch_size_ = plan.batch_size;
     largest_part_ = plan.largest_part();
   }
-  if (budget.whole_process) learn_first_pages(touched);
   forget_tries(budget_);
   first_bytes_ = budget_.added_bytes();
   are_counted_ = true;
-}
-
-// What of the code only the first of all runs touches: what was resident before any of it was
-// tried, and does not come back when all that was done by then is done again. A process that
-// begins has it, too.
-void FitTrials::learn_first_pages(const FilePages& touched) {
-  // Of a large run it is nothing, and to fail once more would take long.
-  constexpr int64_t kLarge = 256_MiB;
-  FilePages again = FilePages::resident();
-  if (fastest_bytes_ < kLarge) {
-    at(budget_.bytes);
-    again = again.plus(FilePages::resident());
-  }
-  const FilePages all = budget_.file_pages.plus(touched.minus(again));
-  fastest_bytes_ += all.bytes() - budget_.file_pages.bytes();
-  budget_.file_pages = all;
 }
 
 FitPlan FitTrials::unlimited(const FitChange& change) {

@@ -50,7 +50,6 @@ class FitTrials {
 
  private:
   std::optional<FitPlan> at(int64_t bytes, const FitChange& change = {});
-  void learn_first_pages(const FilePages& touched);
   int64_t least_planned(int64_t missing_bytes);
   int64_t fastest_that_works();
 
