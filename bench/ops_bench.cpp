@@ -1,6 +1,6 @@
 // Every op's kernel on one thread beside the limits of the machine, measured in the same run:
-// matrix products and convolutions beside the bare library call, the rest beside a memcpy that
-// moves as many bytes, turn by turn, or the peak of multiply-adds, whichever it meets first; and
+// matrix products and convolutions beside the bare library call, the rest beside a memcpy within
+// the same memory, turn by turn, or the peak of multiply-adds, whichever it meets first; and
 // what a node costs beyond its kernel. Each with the goal that we set ourselves.
 //   build/bench/ops_bench [WORD]     only the cases whose name has WORD in it
 
@@ -31,18 +31,17 @@ constexpr double kGoalOfLibrary = 0.95, kGoalOfCopy = 0.8;
 // What moves less stays in the caches, where the bandwidth of a copy says nothing.
 constexpr double kCachedBytes = 1 << 20;
 
-// One node's kernel on memory of its own.
+// One node's kernel on memory of its own, and a memcpy from one half of that memory to the other:
+// it moves as many bytes as the node's values have, read and written, through the same pages.
 class Bench {
  public:
-  explicit Bench(const Node& node) : node_(node) {
+  Bench(const Node& node, const OpCase& c) : node_(node), lowest_(c.lowest) {
     Types types = node.input_types();
     for (Type& type : types) type = type.at(kRowsHeld);
     kernel_ = node.op().kernel(types, {});
     kernel_->compile(1);
     cost_ = node.op().cost(types);
-    for (const Type& type : types) in_.push_back(filled(type));
-    for (const int value : node.out())
-      out_.push_back(filled(node.graph().type(value).at(kRowsHeld)));
+    place(types);
     scratch_ = Arena(kernel_->scratch_bytes() + 64);
     prepared_ = Arena(kernel_->prepared_bytes() + 64);
     run_ = {.in = in_.data(),
@@ -54,46 +53,52 @@ class Bench {
   }
 
   void run() const { kernel_->run(run_); }
+  void copy() const { std::memcpy(block_.data() + half_, block_.data(), half_); }
+  double copied() const { return 2.0 * static_cast<double>(half_); }
   const Cost& cost() const { return cost_; }
 
  private:
-  void* filled(const Type& type) {
-    arenas_.emplace_back(type.bytes() + 64);
-    if (type.dtype == kFloat) {
-      float* data = reinterpret_cast<float*>(arenas_.back().data());
-      for (int64_t i = 0; i < type.shape.size(); ++i)
-        data[i] = static_cast<float>(i % 13) * 0.1f - 0.5f;
-    } else {
-      arenas_.back().touch();
+  // All values in one block, as in a program's arena. What is not float32 stands first: the copy
+  // does not put floats there.
+  void place(const Types& in) {
+    Types all = in;
+    for (const int value : node_.out()) all.push_back(node_.graph().type(value).at(kRowsHeld));
+    std::vector<size_t> offsets(all.size());
+    size_t end = 0;
+    for (const bool floats : {false, true}) {
+      for (size_t i = 0; i < all.size(); ++i) {
+        if ((all[i].dtype == kFloat) != floats) continue;
+        offsets[i] = end;
+        end += (static_cast<size_t>(all[i].bytes()) + 63) / 64 * 64;
+      }
     }
-    return arenas_.back().data();
+    block_ = Arena(end + 64);
+    half_ = std::max<size_t>(end / 128 * 64, 64);
+    block_.touch();
+    for (size_t i = 0; i < all.size(); ++i) {
+      std::byte* data = block_.data() + offsets[i];
+      if (all[i].dtype == kFloat) fill(reinterpret_cast<float*>(data), all[i].shape.size());
+      if (i < in.size())
+        in_.push_back(data);
+      else
+        out_.push_back(data);
+    }
+  }
+
+  void fill(float* data, int64_t count) const {
+    for (int64_t i = 0; i < count; ++i) data[i] = static_cast<float>(i % 13) * 0.1f + lowest_;
   }
 
   const Node& node_;
+  float lowest_;
   std::unique_ptr<Kernel> kernel_;
   Cost cost_;
-  std::vector<Arena> arenas_;
+  size_t half_ = 0;
+  Arena block_, scratch_, prepared_;
   std::vector<const void*> in_;
   std::vector<void*> out_;
-  Arena scratch_, prepared_;
   StepInfo step_;
   Run run_;
-};
-
-// A memcpy that moves so many bytes, read and written.
-class Copy {
- public:
-  explicit Copy(double bytes)
-      : bytes_(std::max<size_t>(static_cast<size_t>(bytes / 2), 64)), from_(bytes_), to_(bytes_) {
-    from_.touch();
-    to_.touch();
-  }
-  void run() const { std::memcpy(to_.data(), from_.data(), bytes_); }
-  double moved() const { return 2.0 * static_cast<double>(bytes_); }
-
- private:
-  size_t bytes_;
-  Arena from_, to_;
 };
 
 struct Times {
@@ -103,7 +108,7 @@ struct Times {
 // The least of stretches that take turns: other guests of a host come and go, and with them its
 // bandwidth.
 Times timed(const Bench& bench, const std::function<void()>& rival) {
-  constexpr int kTurns = 12;
+  constexpr int kTurns = 20;
   const auto stretch = [](const auto& call) {
     double once = thread_ns();
     call();
@@ -135,13 +140,12 @@ Ratio ratio_to_copy(const Cost& cost, double ns, double copy_rate, double peak) 
 }
 
 void print(const Node& node, const OpCase& c, double peak) {
-  const Bench bench(node);
+  const Bench bench(node, c);
   const Cost& cost = bench.cost();
   const std::function<void()> library = bare_library_call(node, c);
-  const Copy copy(library ? 0 : cost.bytes);
   const Times times = timed(
-      bench, library ? library : [&] { copy.run(); });
-  const double ns = times.node, copy_rate = copy.moved() / times.rival;
+      bench, library ? library : [&] { bench.copy(); });
+  const double ns = times.node, copy_rate = bench.copied() / times.rival;
   const Ratio ratio = library ? Ratio{times.rival / ns, "library", kGoalOfLibrary}
                               : ratio_to_copy(cost, ns, copy_rate, peak);
   std::printf("  %-34s %11.2f us  %7.1f GFLOP/s  %6.1f GB/s", std::string(node.op().name()).c_str(),

@@ -35,6 +35,8 @@ void add_binary(Cases& all) {
                    {kWide, kWide},
                    [op = op](const Values& in) { return op(in[0], in[1]); },
                    name == std::string("add") || name == std::string("multiply")});
+    // Powers of negative numbers are NaN, and nobody takes them.
+    if (name == std::string("power")) all.back().lowest = 0.1f;
   }
   all.push_back({"add of a bias", {kImage, {kFloat, {42}}}, [](const Values& in) {
                    return ops::add(in[0], in[1]);

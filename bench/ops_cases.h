@@ -21,6 +21,8 @@ struct OpCase {
   bool gradient = true;
   // A convolution as the library sees it, to be timed beside the node.
   std::optional<OnednnConvolutionShape> convolution = std::nullopt;
+  // Of the values of the inputs, the highest is 1.2 above it.
+  float lowest = -0.5f;
 };
 
 // Values of 32 MiB, which leave the caches: what counts is the bandwidth.

@@ -23,7 +23,7 @@ esac
 # A tree in another folder (tests/adding_an_op builds one) finds what was compiled in this one.
 export CCACHE_BASEDIR="$PWD"
 scripts/install_packages.sh
-cmake --preset release -DSNUG_TESTS=ON -DSNUG_BENCH=ON -DSNUG_WERROR=ON
+cmake --preset release -DSNUG_TESTS=ON -DSNUG_BENCH=ON -DSNUG_WERROR=ON -DSNUG_TOGETHER=tests
 cmake --build build
 if [[ "${1:-}" == --release-only ]]; then
   exec ctest --test-dir build --output-on-failure
@@ -39,5 +39,4 @@ if [[ -z "${1:-}" ]]; then
 fi
 
 python3 tools/gather_tests.py build/suites "${suites[@]}"
-# Two at a time where each is content with one core: see gather_tests.py.
 exec ctest --test-dir build/suites --output-on-failure -j 2

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-KEPT = ("ENVIRONMENT", "FAIL_REGULAR_EXPRESSION", "PASS_REGULAR_EXPRESSION", "PROCESSORS", "RUN_SERIAL",
+KEPT = ("ENVIRONMENT", "FAIL_REGULAR_EXPRESSION", "PASS_REGULAR_EXPRESSION", "RUN_SERIAL",
         "SKIP_REGULAR_EXPRESSION", "SKIP_RETURN_CODE", "TIMEOUT", "WORKING_DIRECTORY", "WILL_FAIL")
 SANITIZED = ("asan", "tsan")
 # What takes a minute or more under a sanitizer begins first, so that no core is idle at the end.
@@ -46,10 +46,12 @@ def entry(preset, test):
         sys.exit(f"gather_tests: {test['name']} of {preset} is not built; build it first")
     name = quoted(f"{preset}.{test['name']}")
     properties = {p["name"]: p["value"] for p in test["properties"] if p["name"] in KEPT}
-    properties["ENVIRONMENT"] = properties.get("ENVIRONMENT", []) + environment_of(preset)
+    # Two programs at a time, each with threads of its own: who waits sleeps.
+    properties["ENVIRONMENT"] = properties.get("ENVIRONMENT", []) + environment_of(preset) + ["OMP_WAIT_POLICY=passive"]
     properties["LABELS"] = [preset]
-    # Programs that use all cores run alone; sanitized ones wait more than they compute.
-    properties["PROCESSORS"] = 1 if preset in SANITIZED else properties.get("PROCESSORS", 2)
+    # Most use one core most of the time. The same test of two presets may write to the same folder.
+    properties["PROCESSORS"] = 1
+    properties["RESOURCE_LOCK"] = test["name"]
     if preset in SANITIZED and test["name"] in LONG:
         properties["COST"] = 100
     yield f"add_test({name} {' '.join(quoted(word) for word in test['command'])})"

@@ -100,12 +100,24 @@ fs::path own_folder(const Mount& mount, const std::string& group, int pid) {
   return folder;
 }
 
+// Page cache that nobody has mapped is given up when memory is needed.
+int64_t unmapped_cache(const fs::path& group, const std::string& prefix, const char* mapped) {
+  const auto stat = lines_of(group / "memory.stat");
+  const auto bytes = [&](const std::string& key) {
+    return number_after(stat, prefix + key).value_or(0);
+  };
+  const int64_t inactive = bytes("inactive_file");
+  return std::max(inactive, inactive + bytes("active_file") - bytes(mapped));
+}
+int64_t unmapped_cache_v1(const fs::path& group) {
+  return unmapped_cache(group, "total_", "mapped_file");
+}
+
 std::optional<MemoryLimit> limit_v1(const fs::path& group) {
   const auto limit = number_in(group / "memory.limit_in_bytes");
   if (!limit || *limit > kNoLimit) return std::nullopt;
-  const auto stat = lines_of(group / "memory.stat");
-  const int64_t used = number_in(group / "memory.usage_in_bytes").value_or(0) -
-                       number_after(stat, "total_inactive_file").value_or(0);
+  const int64_t used =
+      number_in(group / "memory.usage_in_bytes").value_or(0) - unmapped_cache_v1(group);
   return MemoryLimit{"cgroup " + (group / "memory.limit_in_bytes").string(), *limit,
                      std::max<int64_t>(used, 0)};
 }
@@ -115,8 +127,8 @@ std::optional<MemoryLimit> limit_v2(const fs::path& group) {
   const auto max = number_in(group / "memory.max"), high = number_in(group / "memory.high");
   if (!max && !high) return std::nullopt;
   const bool high_binds = high && (!max || *high < *max);
-  const int64_t used = number_in(group / "memory.current").value_or(0) -
-                       number_after(lines_of(group / "memory.stat"), "inactive_file").value_or(0);
+  const int64_t used =
+      number_in(group / "memory.current").value_or(0) - unmapped_cache(group, "", "file_mapped");
   const char* file = high_binds ? "memory.high" : "memory.max";
   return MemoryLimit{"cgroup " + (group / file).string(), high_binds ? *high : *max,
                      std::max<int64_t>(used, 0)};
@@ -132,8 +144,7 @@ std::optional<MemoryLimit> hidden_limit_v1(const Mount& mount, const fs::path& o
     if (other.limit_bytes <= *limit) return std::nullopt;
   }
   const int64_t used =
-      number_in(mount.point / "memory.usage_in_bytes").value_or(0) -
-      number_after(lines_of(mount.point / "memory.stat"), "total_inactive_file").value_or(0);
+      number_in(mount.point / "memory.usage_in_bytes").value_or(0) - unmapped_cache_v1(mount.point);
   return MemoryLimit{"cgroup above " + mount.point.string() + " (hierarchical_memory_limit)",
                      *limit, std::max<int64_t>(used, 0)};
 }

@@ -6,6 +6,7 @@
 
 #include "snug/base/error.h"
 #include "snug/testing/faulty_file.h"
+#include "snug/testing/forwarding_files.h"
 #include "snug/testing/memory_files.h"
 
 namespace snug::testing {
@@ -52,60 +53,46 @@ TEST(GrowingFile, HasWholeRecordsWhateverFails) {
 
 // The part of a record that cannot be cut off at once is gone before the next one.
 TEST(GrowingFile, CutsOffWhatWasTorn) {
-  class TornDisk final : public File {
+  class TornDisk final : public ForwardingFile {
    public:
-    explicit TornDisk(std::unique_ptr<File> inner)
-        : File(inner->path()), inner_(std::move(inner)) {}
-    int64_t size() override { return inner_->size(); }
+    using ForwardingFile::ForwardingFile;
     void truncate(int64_t size) override {
       if (broken) throw file_error(path(), "cut it", EIO);
-      inner_->truncate(size);
+      inner().truncate(size);
     }
-    void sync() override {}
-    void close() override {}
     bool broken = true;
 
    protected:
-    size_t read_some(std::span<std::byte>, int64_t) override { return 0; }
     size_t write_some(std::span<const std::byte> from, int64_t offset) override {
       if (broken && from.size() == 1) throw file_error(path(), "write to it", ENOSPC);
       const size_t count = broken ? from.size() - 1 : from.size();
-      inner_->write_at(from.first(count), offset);
+      inner().write_at(from.first(count), offset);
       return count;
     }
     size_t append_some(std::span<const std::byte> from) override {
       return write_some(from, size());
     }
-
-   private:
-    std::unique_ptr<File> inner_;
   };
-  class TornFiles final : public FileSystem {
+  class TornFiles final : public ForwardingFiles {
    public:
+    using ForwardingFiles::ForwardingFiles;
     std::unique_ptr<File> open(const Path& path, OpenMode mode) override {
-      auto file = std::make_unique<TornDisk>(inner.open(path, mode));
+      auto file = std::make_unique<TornDisk>(inner().open(path, mode));
       last = file.get();
       return file;
     }
-    std::optional<int64_t> size(const Path& path) override { return inner.size(path); }
-    std::vector<std::string> list(const Path& path) override { return inner.list(path); }
-    void rename(const Path& from, const Path& to) override { inner.rename(from, to); }
-    bool remove(const Path& path) override { return inner.remove(path); }
-    void create_directories(const Path& path) override { inner.create_directories(path); }
-    void sync_directory(const Path& path) override { inner.sync_directory(path); }
-    int64_t free_bytes(const Path& path) override { return inner.free_bytes(path); }
-    MemoryFiles inner;
     TornDisk* last = nullptr;
   };
-  TornFiles files;
+  MemoryFiles memory;
+  TornFiles files(memory);
   GrowingFile log(files, "log", OpenMode::write);
   log.add("a long record");
   EXPECT_THROW(log.flush(), FileError);
-  EXPECT_EQ(read_text(files.inner, "log"), "a long recor");
+  EXPECT_EQ(read_text(memory, "log"), "a long recor");
   files.last->broken = false;
   EXPECT_TRUE(log.go_back(0, "x"));
   log.flush();
-  EXPECT_EQ(read_text(files.inner, "log"), "x");
+  EXPECT_EQ(read_text(memory, "log"), "x");
 }
 
 TEST(GrowingFile, GoesBack) {

@@ -4,9 +4,14 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "snug/base/memory.h"
+#include "snug/base/proc.h"
 
 namespace snug {
 namespace {
@@ -37,7 +42,26 @@ void release_small_blocks() {
   }
 }
 
+// /proc/self/smaps: "<begin>-<end> rw-p ... [heap]", and its "Rss: <number> kB" below.
+int64_t resident_heap() {
+  std::ifstream file("/proc/self/smaps");
+  bool is_heap = false;
+  for (std::string line; std::getline(file, line);) {
+    is_heap = is_heap || line.ends_with("[heap]");
+    if (is_heap && line.starts_with("Rss:")) return number_after({line}, "Rss:").value_or(0);
+  }
+  return 0;
+}
+
 }  // namespace
+
+int64_t resident_in_use() {
+  // First, before anything is allocated here.
+  const struct mallinfo2 heap = mallinfo2();
+  const int64_t resident = resident_bytes(), of_heap = resident_heap();
+  if (heap.arena == 0 || of_heap == 0) return resident;  // Another heap, as of a sanitizer.
+  return resident - of_heap + static_cast<int64_t>(heap.uordblks);
+}
 
 void release_free_heap() {
   release_small_blocks();

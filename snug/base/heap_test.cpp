@@ -51,6 +51,22 @@ TEST(Heap, GivesBackWhatThisThreadKeepsForItself) {
   EXPECT_LT(resident_bytes(), before + (1 << 19));
 }
 
+// Free blocks between others hold pages, or take what comes next: neither changes what is in use.
+TEST(Heap, WhatIsInUseDoesNotDependOnWhatIsFree) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer does not say what is in use";
+  release_free_heap();
+  const int64_t before = resident_in_use();
+  auto all = blocks();
+  const int64_t full = resident_in_use();
+  EXPECT_NEAR(full - before, 40'000'000, 500'000);
+  for (size_t i = 0; i < all.size(); i += 2) all[i].reset();
+  EXPECT_NEAR(resident_in_use() - before, 20'000'000, 500'000);
+  EXPECT_GT(resident_bytes(), full - (8 << 20));  // Most pages are still there.
+  std::vector<std::unique_ptr<char[]>> others;
+  for (int i = 0; i < 1000; ++i) others.push_back(std::make_unique<char[]>(5'000));
+  EXPECT_NEAR(resident_in_use() - before, 25'000'000, 500'000);
+}
+
 TEST(Heap, ForgetsThePeak) {
   if (testing::kSanitized) GTEST_SKIP() << "the sanitizer keeps what is freed";
   blocks();

@@ -111,6 +111,16 @@ TEST_F(MemoryTest, V1OwnGroupLessUsageWithoutInactivePageCache) {
   expect_binding("cgroup /sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", 624_MiB);
 }
 
+// Code is mapped and needed; a file that was read twice is neither.
+TEST_F(MemoryTest, ActivePageCacheThatIsNotMappedIsGivenUp) {
+  write("proc/self/mountinfo", kV1Mount);
+  write("proc/self/cgroup", "4:memory:/a\n");
+  set_v1("a", 1_GiB, 600_MiB, 0, 1_GiB);
+  write(kV1 + std::string("a/memory.stat"),
+        "total_inactive_file 10485760\ntotal_active_file 31457280\ntotal_mapped_file 20971520\n");
+  expect_binding("cgroup /sys/fs/cgroup/memory/a/memory.limit_in_bytes", 444_MiB);
+}
+
 TEST_F(MemoryTest, V1AnAncestorBindsThroughItsOwnUsage) {
   write("proc/self/mountinfo", kV1Mount);
   write("proc/self/cgroup", "4:memory:/a/b\n");

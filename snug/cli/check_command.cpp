@@ -5,12 +5,15 @@
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 
 #include "snug/cli/check_report.h"
 #include "snug/cli/command.h"
 #include "snug/cli/json_text.h"
 #include "snug/cli/run_file.h"
+#include "snug/data/array_names.h"
+#include "snug/data/column_doubts.h"
 #include "snug/data/csv_cell.h"
 #include "snug/data/file_chain.h"
 #include "snug/data/file_list.h"
@@ -20,6 +23,7 @@
 #include "snug/data/npy.h"
 #include "snug/data/npz.h"
 #include "snug/data/table_report.h"
+#include "snug/data/tfrecord.h"
 
 namespace snug::cli {
 namespace {
@@ -106,10 +110,9 @@ void print_columns(const TableReport& report) {
   for (const ColumnScan& column : report.scan.columns) {
     const std::string distinct =
         column.values.is_full() ? "many" : std::to_string(column.values.size());
-    const std::string values =
-        column.is_number()
-            ? fmt::format("{:.6g} to {:.6g}, mean {:.6g}", column.min, column.max, column.mean())
-            : (column.present() == 0 ? "" : most_common(column));
+    const std::string values = column.is_number()
+                                   ? range_text(column.min, column.max, column.mean())
+                                   : (column.present() == 0 ? "" : most_common(column));
     fmt::print("  {:<{}}  {:<8}  {:>8}  {:>8}  {}\n", column.name, longest, kind_of(column),
                column.missing, distinct, values);
   }
@@ -120,7 +123,7 @@ void print_bad_rows(const TableReport& report) {
   constexpr int64_t kFew = 3;
   if (report.bad_rows == 0) return;
   fmt::print("\nBad rows: {} of {}\n", report.bad_rows, report.scan.records);
-  if (report.bad_rows > kFew) {
+  if (report.bad_rows > kFew && std::ssize(report.kinds) < report.bad_rows) {
     int64_t others = report.bad_rows;
     for (const BadRowKind& kind : report.kinds) {
       fmt::print("  {:>6} x {}; the first: {}\n", kind.rows, kind.text(), kind.first);
@@ -135,23 +138,10 @@ void print_bad_rows(const TableReport& report) {
   }
 }
 
-// What can be done about bad rows but to mend them.
-std::string way_out(const TableReport& report) {
-  const double most = BadRowOptions().most;
-  if (static_cast<double>(report.bad_rows) > most * static_cast<double>(report.scan.records)) {
-    return fmt::format(
-        "mend the rows; they are too many to be left out (bad_rows_at_most is {:g} % if not given)",
-        100 * most);
-  }
-  std::string text = "mend the rows, or let a run leave them out: data: {on_bad_row: quarantine}";
-  if (report.imputable == report.bad_rows)
-    text += ", or take these cells for missing ones: data: {on_bad_row: impute}";
-  return text;
-}
-
 void print_table(const std::string& name, const TableReport& report) {
-  fmt::print("{}: {} rows, {} columns, the longest row in line {} with {} bytes\n\n", name,
-             report.scan.records, report.scan.columns.size(), report.scan.longest_record_line,
+  fmt::print("{}: {}, {}, the longest row in line {} with {} bytes\n\n", name,
+             count_text(report.scan.records, "row"),
+             count_text(std::ssize(report.scan.columns), "column"), report.scan.longest_record_line,
              report.scan.longest_record);
   print_columns(report);
   print_bad_rows(report);
@@ -162,7 +152,8 @@ void print_table(const std::string& name, const TableReport& report) {
   if (report.is_clean()) {
     fmt::print("\nNothing is wrong.\n");
   } else if (report.bad_rows > 0) {
-    fmt::print("\nNext: {}\n", way_out(report));
+    fmt::print("\nNext: {}\n",
+               way_out(report.bad_rows, report.scan.records, report.imputable == report.bad_rows));
   }
 }
 
@@ -246,6 +237,11 @@ SourcePtr open_array(const Path& file, const data::Hdf5Array& array) {
   return data::hdf5(options);
 }
 
+struct NamedRows {
+  std::string name;
+  int64_t rows = 0;
+};
+
 // Each array by itself: which of them belong together is the run's business, unless their names
 // say so.
 int check_hdf5(const Arguments& arguments) {
@@ -253,19 +249,21 @@ int check_hdf5(const Arguments& arguments) {
   const Path file = data::plain_file(real_files(), arguments.run_file, arguments.cache());
   std::vector<NamedReport> reports;
   std::vector<std::string> notes;
-  std::optional<int64_t> inputs, targets;
+  std::optional<NamedRows> inputs, targets;
   for (const data::Hdf5Array& array : data::hdf5_arrays(file)) {
     if (!array.not_read.empty()) {
-      notes.push_back(fmt::format("\"{}\", {}, {}", array.name, array.text, array.not_read));
+      notes.push_back(fmt::format("\"{}\" {}", array.name, array.not_read));
       continue;
     }
     const SourcePtr source = open_array(file, array);
     reports.push_back({source->fields()[0].name, report_on(*source)});
-    if (array.role) (array.role == FieldRole::input ? inputs : targets) = source->rows();
+    if (array.role)
+      (array.role == FieldRole::input ? inputs : targets) = NamedRows{array.name, *source->rows()};
   }
-  if (inputs && targets && inputs != targets) {
-    reports.back().report.wrong.push_back(fmt::format(
-        "there are {} rows of inputs and {} of targets; they must be as many", *inputs, *targets));
+  if (inputs && targets && inputs->rows != targets->rows) {
+    reports.back().report.wrong.push_back(
+        fmt::format("\"{}\" has {} rows and \"{}\" has {}, but inputs and targets must be as many",
+                    inputs->name, inputs->rows, targets->name, targets->rows));
   }
   return print_arrays(arguments, reports, notes);
 }
@@ -325,6 +323,40 @@ std::optional<RunFile> run_of_records(const Arguments& arguments) {
   return run;
 }
 
+// The features that the first record has; a run may read fewer of them, or in another shape.
+int check_records(const Arguments& arguments) {
+  expect_one_file(arguments);
+  data::TfRecordOptions options{.files = {arguments.run_file}, .cache = arguments.cache()};
+  std::vector<std::string> notes;
+  for (const FoundFeature& feature : data::first_features(options)) {
+    const bool is_target = std::ranges::count(kTargetNames, feature.spec.key) > 0;
+    if (feature.why_not.empty()) {
+      (is_target ? options.y : options.x).push_back(feature.spec);
+    } else {
+      notes.push_back(fmt::format("feature \"{}\": {}", feature.spec.key, feature.why_not));
+    }
+  }
+  if (options.x.empty()) options.x.swap(options.y);
+  if (options.x.empty()) return print_arrays(arguments, {}, notes);
+  notes.emplace_back(
+      "these are the features of the first record; --against run.yaml looks at those that a run "
+      "reads, and in its shapes");
+  return print_arrays(arguments, {{arguments.run_file, report_on(*data::tfrecord(options))}},
+                      notes);
+}
+
+// Classes without a picture that can be read, and such that may be one.
+void judge_classes(const std::vector<std::string>& names,
+                   const std::map<std::string, int64_t>& counts, SourceReport& report) {
+  for (const std::string& name : names) {
+    if (counts.contains(name)) continue;
+    report.wrong.push_back(
+        fmt::format("class {} has no picture that can be read; add some, or take its folder away",
+                    in_quotes(name)));
+  }
+  std::ranges::move(classes_written_twice(counts), std::back_inserter(report.wrong));
+}
+
 int check_folder(const Arguments& arguments) {
   expect_one_file(arguments);
   const std::string& name = arguments.run_file;
@@ -338,9 +370,13 @@ int check_folder(const Arguments& arguments) {
     std::map<std::string, int64_t> named;
     for (const auto& [number, count] : field.classes)
       named[folder.class_names[std::stoul(number)]] = count;
+    if (field.field.role == FieldRole::target) judge_classes(folder.class_names, named, report);
     field.classes = std::move(named);
   }
-  return print_arrays(arguments, {{name, std::move(report)}}, {});
+  return print_arrays(
+      arguments, {{name, std::move(report)}},
+      {fmt::format("pictures are scaled to {} x {} if a run does not say image_size",
+                   options.height, options.width)});
 }
 
 }  // namespace
@@ -360,12 +396,7 @@ int check_command(const Arguments& arguments) {
   if (name.ends_with(".npz"))
     return check_source(arguments, *data::npz({.file = name, .cache = arguments.cache()}));
   if (is_named(name, kHdf5)) return check_hdf5(arguments);
-  if (is_named(name, kRecords)) {
-    throw Error(
-        "{}: which features do its records have? Give --against run.yaml, whose "
-        "data.train says so",
-        name);
-  }
+  if (is_named(name, kRecords)) return check_records(arguments);
   if (name.find("-ubyte") != std::string::npos || name.ends_with(".idx") ||
       name.ends_with(".idx.gz")) {
     return check_source(arguments, *data::idx({.x = {name}, .y = {}, .cache = arguments.cache()}));

@@ -4,8 +4,10 @@
 #include <cstdio>
 
 #include "snug/cli/command.h"
+#include "snug/data/image_testing.h"
 #include "snug/data/npy_writer.h"
 #include "snug/data/source_testing.h"
+#include "snug/data/tfrecord.h"
 #include "snug/testing/memory_files.h"
 #include "snug/testing/temp_dir.h"
 
@@ -25,9 +27,16 @@ class CheckCommand : public ::testing::Test {
                         .runs = folder_ / "runs"};
     arguments.json = json;
     ::testing::internal::CaptureStdout();
-    const int exit = check_command(arguments);
+    std::string message;
+    int exit = 0;
+    try {
+      exit = check_command(arguments);
+    } catch (const Error& error) {
+      exit = error.exit_code();
+      message = error.what();
+    }
     std::fflush(stdout);
-    return fmt::format("{}: {}", exit, ::testing::internal::GetCapturedStdout());
+    return fmt::format("{}: {}{}", exit, ::testing::internal::GetCapturedStdout(), message);
   }
 
   testing::TempDir folder_;
@@ -110,10 +119,86 @@ TEST_F(CheckCommand, Arrays) {
   expect_within(check("x.npy", /*json=*/true), "\"bad_rows\":1");
 }
 
-TEST_F(CheckCommand, RecordsNeedARun) {
+// A float list x, an int64 list y and a JPEG file, as TensorFlow writes them; y is 0 and 1 by
+// turns.
+std::string records(int count) {
+  const auto message = [](int number, const std::string& bytes) {
+    return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+  };
+  const auto crc = [](const std::string& bytes) {
+    const uint32_t value = masked_crc32c(std::as_bytes(std::span(bytes)));
+    return std::string(reinterpret_cast<const char*>(&value), 4);
+  };
+  std::string all;
+  for (int i = 0; i < count; ++i) {
+    const float values[] = {static_cast<float>(i), 0.5f};
+    const std::string floats(reinterpret_cast<const char*>(values), sizeof(values));
+    const auto feature = [&](const std::string& key, int list, const std::string& content) {
+      return message(1, message(1, key) + message(2, message(list, message(1, content))));
+    };
+    const std::string example =
+        message(1, feature("x", 2, floats) + feature("y", 3, {static_cast<char>(i % 2)}) +
+                       feature("image", 1, "\xff\xd8\xff\xe0"));
+    const uint64_t size = example.size();
+    const std::string length(reinterpret_cast<const char*>(&size), 8);
+    all += length + crc(length) + example + crc(example);
+  }
+  return all;
+}
+
+TEST_F(CheckCommand, RecordsByTheFeaturesOfTheFirst) {
+  write_text(real_files(), folder_ / "t.tfrecord", records(10));
+  const std::string text = check("t.tfrecord");
+  EXPECT_TRUE(text.starts_with("0: ")) << text;
+  expect_within(text, "t.tfrecord: 10 rows");
+  expect_within(text, "x, float32[2]: 0 to 9, mean 2.5");
+  expect_within(text, "classes: 0 (5), 1 (5)");
+  expect_within(text, "feature \"image\": it holds a JPEG file");
+  expect_within(text, "--against run.yaml");
+  std::string damaged = records(10);
+  damaged[damaged.size() / 2] ^= 0x20;
+  write_text(real_files(), folder_ / "t.tfrecord", damaged);
+  expect_within(check("t.tfrecord"), "wrong checksum");
   write_text(real_files(), folder_ / "t.tfrecord", "no record");
-  const Arguments arguments{.command = "check", .run_file = (folder_ / "t.tfrecord").string()};
-  expect_within(testing::message_of([&] { check_command(arguments); }), "Give --against run.yaml");
+  expect_within(check("t.tfrecord"), "record 0");
+}
+
+// What a person could take for something else, were it not said.
+TEST_F(CheckCommand, SaysWhatIsTakenForMissing) {
+  write_text(real_files(), folder_ / "t.csv",
+             "a,b,y\n1,?,no\n2,x,yes\nNA,?,no\n4,x,yes\n5,y,no\n6,x,yes\n");
+  const std::string text = check("t.csv", /*json=*/false, "y");
+  expect_within(text, "\"?\" is taken for a missing value: 2 cells of b");
+  expect_within(text, "\"NA\" is taken for a missing value: one cell of a");
+}
+
+TEST_F(CheckCommand, BadRowsOfAllKindsAreListedOnce) {
+  std::string text = "a,b,y\n";
+  for (int i = 0; i < 100; ++i) text += fmt::format("{},{},{}\n", i, i * 1'000'003, i % 2);
+  text += "x,1,1\n1,y,0\n1,2\n1,2,1,3\n";
+  write_text(real_files(), folder_ / "t.csv", text);
+  const std::string found = check("t.csv", /*json=*/false, "y");
+  expect_within(found, "Bad rows: 4 of 104");
+  expect_within(found, "line 102, column a is \"x\", but a number was expected");
+  EXPECT_EQ(found.find("The first of them"), std::string::npos) << found;
+  expect_within(found, "0 to 99000297, mean");
+}
+
+TEST_F(CheckCommand, ClassesOfAFolder) {
+  for (const char* name : {"cat", "Cat", "empty"})
+    real_files().create_directories(folder_ / "p" / name);
+  const std::string picture = testing::png_bytes(testing::smooth_picture(4, 4, 3));
+  for (const char* name : {"cat/1.png", "cat/2.png", "Cat/1.png", "Cat/2.png"})
+    write_text(real_files(), folder_ / "p" / name, picture);
+  write_text(real_files(), folder_ / "p" / "cat" / "3.png", "no picture");
+  const std::string text = check("p");
+  EXPECT_TRUE(text.starts_with("4: ")) << text;
+  expect_within(text, "classes: Cat (2), cat (2)");
+  expect_within(text, "Bad rows: 1 of 5");
+  expect_within(text, "class \"empty\" has no picture that can be read");
+  expect_within(text, "\"Cat\" (2 times) and \"cat\" (2 times) look like one class");
+  expect_within(text, "scaled to 256 x 256");
+  expect_within(text, "Next: mend the rows; they are too many to be left out");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "snug/cli/json_text.h"
 
@@ -48,7 +49,7 @@ Json json_of(const NamedReport& named) {
           {"wrong", report.wrong}};
 }
 
-// "a 12, b 30", the first of them.
+// "a (12), b (30)", the first of them.
 std::string counts_text(const std::map<std::string, int64_t>& counts) {
   constexpr size_t kMost = 20;
   std::string text;
@@ -61,7 +62,7 @@ std::string counts_text(const std::map<std::string, int64_t>& counts) {
     std::ranges::stable_sort(sorted, {}, [](const auto& item) { return item.first.size(); });
   for (const auto& [name, count] : sorted) {
     if (listed++ == kMost) return text + ", ...";
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name, count);
   }
   return text;
 }
@@ -78,8 +79,9 @@ void print_lines(std::string_view title, const std::vector<std::string>& lines) 
 }
 
 // Without what each of them begins with: the one name that stands above.
-void print_bad_rows(int64_t count, const std::vector<BadRow>& listed, const std::string& name) {
-  if (count > 0) fmt::print("\nBad rows: {}\n", count);
+void print_bad_rows(int64_t count, int64_t rows, const std::vector<BadRow>& listed,
+                    const std::string& name) {
+  if (count > 0) fmt::print("\nBad rows: {} of {}\n", count, rows);
   for (const BadRow& row : listed) {
     const std::string place = row.file == name && !row.position.empty() ? row.position
                               : row.position.empty()                    ? row.file
@@ -92,7 +94,7 @@ void print_bad_rows(int64_t count, const std::vector<BadRow>& listed, const std:
 
 void print_report(const NamedReport& named) {
   const SourceReport& report = named.report;
-  fmt::print("{}: {} rows", named.name, report.rows);
+  fmt::print("{}: {}", named.name, count_text(report.rows, "row"));
   if (report.fields.size() == 1) {
     const Field& field = report.fields[0].field;
     fmt::print(" of {}", type_text(field));
@@ -104,16 +106,41 @@ void print_report(const NamedReport& named) {
     } else {
       fmt::print("  ");
     }
-    if (field.numbers > 0)
-      fmt::print("{:.6g} to {:.6g}, mean {:.6g}", field.min, field.max, field.mean());
+    if (field.numbers > 0) fmt::print("{}", range_text(field.min, field.max, field.mean()));
     fmt::print("\n");
     if (!field.classes.empty()) fmt::print("  classes: {}\n", counts_text(field.classes));
   }
-  print_bad_rows(report.bad_rows, report.listed, named.name);
+  print_bad_rows(report.bad_rows, report.rows, report.listed, named.name);
   print_lines("To mend", report.wrong);
 }
 
+std::string number_text(double number) {
+  constexpr double kMost = 1e9;
+  return number == std::floor(number) && std::abs(number) < kMost ? fmt::format("{:.0f}", number)
+                                                                  : fmt::format("{:.6g}", number);
+}
+
 }  // namespace
+
+std::string count_text(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string range_text(double min, double max, double mean) {
+  return fmt::format("{} to {}, mean {:.6g}", number_text(min), number_text(max), mean);
+}
+
+std::string way_out(int64_t bad_rows, int64_t rows, bool imputable) {
+  const double most = BadRowOptions().most;
+  if (static_cast<double>(bad_rows) > most * static_cast<double>(rows)) {
+    return fmt::format(
+        "mend the rows; they are too many to be left out (bad_rows_at_most is {:g} % if not given)",
+        100 * most);
+  }
+  std::string text = "mend the rows, or let a run leave them out: data: {on_bad_row: quarantine}";
+  if (imputable) text += ", or take these cells for missing ones: data: {on_bad_row: impute}";
+  return text;
+}
 
 int print_arrays(const Arguments& arguments, const std::vector<NamedReport>& reports,
                  const std::vector<std::string>& notes) {
@@ -138,6 +165,13 @@ int print_arrays(const Arguments& arguments, const std::vector<NamedReport>& rep
   if (reports.empty())
     fmt::print("{}: there is nothing that can be trained on\n", arguments.run_file);
   if (exit == 0) fmt::print("\nNothing is wrong.\n");
+  const auto share = [](const NamedReport& named) {
+    const auto rows = static_cast<double>(std::max<int64_t>(1, named.report.rows));
+    return static_cast<double>(named.report.bad_rows) / rows;
+  };
+  const auto worst = std::ranges::max_element(reports, {}, share);
+  if (worst != reports.end() && worst->report.bad_rows > 0)
+    fmt::print("\nNext: {}\n", way_out(worst->report.bad_rows, worst->report.rows));
   return exit;
 }
 
@@ -167,7 +201,7 @@ int print_texts(const Arguments& arguments, const TextReport& report) {
         report.median, report.most, report.longest, report.longest_place);
   }
   if (!report.classes.empty()) fmt::print("  classes: {}\n", counts_text(report.classes));
-  print_bad_rows(report.bad_rows, report.listed, arguments.run_file);
+  print_bad_rows(report.bad_rows, report.texts, report.listed, arguments.run_file);
   print_lines("To mend", report.wrong);
   print_lines("To know", report.notes);
   if (exit == 0) fmt::print("\nNothing is wrong.\n");

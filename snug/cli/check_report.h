@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "snug/cli/command.h"
@@ -11,6 +12,14 @@
 namespace snug::cli {
 
 constexpr int kBadData = 4;
+
+// "1 row", "7 rows".
+std::string count_text(int64_t count, std::string_view what);
+// "0 to 1484705, mean 7.5": whole numbers as a person writes them.
+std::string range_text(double min, double max, double mean);
+
+// What can be done about bad rows, all of which can be imputed where `imputable`.
+std::string way_out(int64_t bad_rows, int64_t rows, bool imputable = false);
 
 // An array or a set of arrays that belong together.
 struct NamedReport {

@@ -112,8 +112,22 @@ std::string kept_text(const Path& directory) {
   return text;
 }
 
-void print_end(const Arguments& arguments, const Session& session, const RunDirectory& directory,
-               const Json& summary, const RunWatch& watch) {
+// What can be done about a run that a signal has stopped.
+std::string next_after_signal(const Arguments& arguments, const Session& session,
+                              const FitRun& fit) {
+  if (!session.fit.checkpoint.is_on())
+    return "fit.checkpoint is off, so this run cannot go on from here; leave that out next time";
+  // One that the signal met at its very end has saved its end.
+  if (fit.was_saved() || !fit.was_interrupted())
+    return fmt::format("go on where it stopped: {}", resume_suggestion(arguments));
+  return fmt::format(
+      "its last state could not be saved, as warned of above; go on from the checkpoint before it, "
+      "if there is one: {}",
+      resume_suggestion(arguments));
+}
+
+void print_end(const Arguments& arguments, const Session& session, const FitRun& fit,
+               const RunDirectory& directory, const Json& summary, const RunWatch& watch) {
   const auto bytes = [&](const char* key) { return bytes_text(summary[key].get<int64_t>()); };
   const Logs last = watch.epochs().size() == 0 ? Logs() : watch.epochs().last();
   fmt::print("\n{} after {} steps and {:.1f} s{}\n",
@@ -123,7 +137,7 @@ void print_end(const Arguments& arguments, const Session& session, const RunDire
              bytes("budget_bytes"), bytes("planned_bytes"));
   fmt::print("Kept:   {}/ with {}\n", directory.path().string(), kept_text(directory.path()));
   if (summary["exit"] != 0) {
-    fmt::print("Next:   go on where it stopped: {}\n", resume_suggestion(arguments));
+    fmt::print("Next:   {}\n", next_after_signal(arguments, session, fit));
     return;
   }
   fmt::print("{}", next_steps(arguments, session, watch.epochs(), directory.path()));
@@ -138,7 +152,9 @@ void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
     Json summary = summary_of(session, fit.plan(), watch, error.exit_code());
     summary["error"] = error.what();
     try {
-      write_results(session, fit, directory, watch, summary);
+      // A run that cannot go on so stays as it was.
+      if (!arguments.resume || fit.has_begun())
+        write_results(session, fit, directory, watch, summary);
     } catch (const FileError&) {
       // What went wrong first is what the user must hear.
     }
@@ -157,16 +173,20 @@ void write_start(const Arguments& arguments, const Session& session, FitRun& fit
   const FitPlan& plan = fit.plan();
   const std::string resolved = resolved_text(session.run, session.fit, plan.budget_bytes);
   fit.set_description(resolved);
-  directory.write("run.yaml", resolved);
-  directory.write("report.txt", plan.text());
-  remember_settings(directory.path(), arguments.settings);
+  const auto write = [&arguments, &session, &plan, &directory, resolved] {
+    directory.write("run.yaml", resolved);
+    directory.write("report.txt", plan.text());
+    remember_settings(directory.path(), arguments.settings);
+    keep_rejected(session, directory);
+  };
+  // One that goes on has those of before until it is known that it can.
+  arguments.resume ? fit.set_begun(write) : write();
   if (!arguments.json) {
     fmt::print("Plan:   {} of the budget of {}, by kind and by value in {}/report.txt\n",
                bytes_text(plan.total_bytes()), bytes_text(plan.budget_bytes),
                directory.path().string());
     std::fflush(stdout);
   }
-  keep_rejected(session, directory);
 }
 
 }  // namespace
@@ -207,7 +227,7 @@ int fit_command(const Arguments& given) {
   if (arguments.json) {
     fmt::print("{}\n", json_text(summary));
   } else {
-    print_end(arguments, session, directory, summary, watch);
+    print_end(arguments, session, *fit, directory, summary, watch);
   }
   return exit_code_of_signal();
 }

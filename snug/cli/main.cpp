@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <new>
 
 #include "snug/base/error.h"
 #include "snug/base/log.h"
@@ -86,6 +87,11 @@ int run(std::span<const std::string> words) {
     return report(arguments, error.exit_code(), error.what());
   } catch (const std::filesystem::filesystem_error& error) {
     const FileError found("{}: {}; check the path", error.path1().string(), error.code().message());
+    return report(arguments, found.exit_code(), found.what());
+  } catch (const std::bad_alloc&) {
+    const BudgetError found(
+        "the system gives no more memory; end other programs, or raise the limits of this one "
+        "(`snug doctor` names them)");
     return report(arguments, found.exit_code(), found.what());
   } catch (const std::exception& error) {
     return report(

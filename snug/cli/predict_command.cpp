@@ -1,9 +1,11 @@
 #include <cstdio>
 
 #include "snug/base/log.h"
+#include "snug/base/memory.h"
 #include "snug/cli/command.h"
 #include "snug/cli/json_text.h"
 #include "snug/cli/prediction_rows.h"
+#include "snug/cli/refusing.h"
 #include "snug/cli/trained_session.h"
 #include "snug/train/lint.h"
 
@@ -28,7 +30,7 @@ int predict_command(const Arguments& arguments) {
       open_sink(arguments.output, session.model.network(), classes, row_names(session));
   refuse_own_data(session.run, sink->files());
   int64_t rows = 0;
-  placed(session.run.file, [&] {
+  refusing(session.run, [&] {
     session.model.predict(
         session.data,
         [&](int output, int64_t first, const Tensor& batch) {
@@ -46,11 +48,9 @@ int predict_command(const Arguments& arguments) {
                 "file says the position of each",
                 session.left_out);
   if (arguments.json) {
-    nlohmann::ordered_json json = {{"command", "predict"},
-                                   {"exit", 0},
-                                   {"model", session.model_file},
-                                   {"rows", rows},
-                                   {"files", files}};
+    nlohmann::ordered_json json = {
+        {"command", "predict"}, {"exit", 0},      {"model", session.model_file},
+        {"rows", rows},         {"files", files}, {"peak_resident_bytes", peak_resident_bytes()}};
     if (classes) json["classes"] = classes.names();
     fmt::print("{}\n", json_text(json));
     return 0;

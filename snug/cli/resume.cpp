@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "snug/base/file_lock.h"
 #include "snug/base/log.h"
 #include "snug/cli/line_settings.h"
 #include "snug/cli/run_directory.h"
@@ -72,7 +73,10 @@ void expect_checkpoint(const Arguments& arguments, const Session& session, const
   const bool elsewhere = std::ranges::any_of(
       session.fit.callbacks,
       [](const CallbackPtr& callback) { return callback->checkpoints().has_value(); });
-  if (elsewhere || has_checkpoint(directory / "checkpoints")) return;
+  const Path checkpoints = directory / "checkpoints";
+  if (elsewhere || has_checkpoint(checkpoints)) return;
+  // One that still runs was not stopped: this throws.
+  if (std::filesystem::is_directory(checkpoints)) FileLock{checkpoints};
   const Path model = directory / "last.keras";
   if (real_files().size(model)) {
     const std::string typed = "model=" + std::filesystem::absolute(model).string();

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "snug/base/heap.h"
 #include "snug/train/model.h"
 #include "snug/train/run_state.h"
 
@@ -13,12 +14,23 @@ size_t RunModels::held_bytes(const Model& model) const {
   return model.bytes_to_save() + kCode;
 }
 
+namespace {
+
+// The description of a deep model is megabytes: what was free before it does not stand beside it.
+void save(Model& model, const Path& path) {
+  release_free_heap();
+  model.save(path);
+  release_free_heap();
+}
+
+}  // namespace
+
 void RunModels::on_epoch_end(int, Logs& logs) {
   const auto found = logs.find(params().validates ? "val_loss" : "loss");
   // An epoch that did not validate says nothing about which is best; a NaN is never the best.
   if (found == logs.end() || !(found->second < best_.value_or(INFINITY))) return;
   try {
-    model().save(folder_ / "best.keras");
+    save(model(), folder_ / "best.keras");
     best_ = found->second;
     trouble_.worked();
   } catch (const FileError& error) {
@@ -39,10 +51,12 @@ void RunModels::state(StateVisitor& visitor) {
 
 void RunModels::on_train_end(const Logs&) {
   try {
-    model().save(folder_ / "last.keras");
+    save(model(), folder_ / "last.keras");
   } catch (const FileError& error) {
-    throw FileError("{}. The training itself is done: the same command with --resume writes it",
-                    error.what());
+    throw FileError(
+        "{}. The training itself is done: the same command with --resume goes on from the last "
+        "checkpoint that could be saved, and writes it",
+        error.what());
   }
 }
 

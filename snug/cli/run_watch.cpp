@@ -1,6 +1,8 @@
 #include "snug/cli/run_watch.h"
 
+#include <atomic>
 #include <csignal>
+#include <ctime>
 
 #include "snug/train/model.h"
 
@@ -8,16 +10,32 @@ namespace snug::cli {
 namespace {
 
 volatile std::sig_atomic_t signal_number = 0;
+std::atomic<int64_t> first_signal_at = 0;  // Milliseconds.
 
-void on_signal(int number) { signal_number = number; }
+// A second one ends the program, but not the first one's twin: `timeout` and some shells send
+// theirs to the program and once more to its group.
+void on_signal(int number) {
+  constexpr int64_t kTwins = 500;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t at = int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+  if (signal_number == 0) {
+    first_signal_at = at;
+    signal_number = number;
+  } else if (at - first_signal_at > kTwins) {
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }
+}
 
 }  // namespace
 
 void catch_signals() {
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
+  for (const int number : {SIGINT, SIGTERM}) sigaddset(&action.sa_mask, number);
   for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
 }
 

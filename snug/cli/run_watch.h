@@ -10,8 +10,8 @@
 
 namespace snug::cli {
 
-// From now on SIGINT and SIGTERM ask the run to end after its step; a second one ends the program
-// at once.
+// From now on SIGINT and SIGTERM ask the run to end after its step; a second one, half a second
+// later or more, ends the program at once.
 void catch_signals();
 // The one that came, or 0.
 int caught_signal();

@@ -4,11 +4,12 @@
 
 #include "snug/base/bytes.h"
 #include "snug/cli/class_names.h"
+#include "snug/cli/refusing.h"
 #include "snug/cli/run_rows.h"
 #include "snug/data/block_shuffle.h"
 #include "snug/data/preprocessed.h"
 #include "snug/interop/keras_file.h"
-#include "snug/train/refusal.h"
+#include "snug/train/room.h"
 
 namespace snug::cli {
 namespace {
@@ -51,18 +52,6 @@ void check_classes(const Session& session) {
       named ? session.columns->labels[0] + " has" : "the labels have", names.size(), list,
       names.size() > kMostNamed ? ", ..." : "", *outputs, names.size(),
       binary ? ", softmax, and sparse_categorical_crossentropy" : "");
-}
-
-// In the words of the command line.
-template <typename Plan>
-auto refusing(const Session& session, const Plan& plan) {
-  try {
-    return placed(session.run.file, plan);
-  } catch (const FitRefused& error) {
-    const RefusalWords words{
-        .memory = "--memory ", .batch_size = "--batch-size ", .sgd = "fit.optimizer=sgd"};
-    throw BudgetError("{}: {}", place_of(session.run, "memory"), error.refusal().text(words));
-  }
 }
 
 // Bad rows are left out before the first step, where the file says so.
@@ -153,15 +142,17 @@ void compile(Session& session) {
 }  // namespace
 
 std::unique_ptr<FitRun> make_fit(Session& session) {
-  return refusing(
-      session, [&] { return std::make_unique<FitRun>(session.model, session.data, session.fit); });
+  return refusing(session.run, [&] {
+    return std::make_unique<FitRun>(session.model, session.data, session.fit);
+  });
 }
 
 FitPlan plan_of(Session& session) {
-  return refusing(session, [&] { return session.model.plan(session.data, session.fit); });
+  return refusing(session.run, [&] { return session.model.plan(session.data, session.fit); });
 }
 
 Session open_session(const Arguments& arguments) {
+  const ResidentLimit limit(room_of_machine().bytes);
   RunFile run = read_run_file(arguments.run_file, arguments.settings);
   FitOptions fit = fit_options(run);
   // A model that goes on reads what it has read before.

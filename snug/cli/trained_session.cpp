@@ -9,6 +9,7 @@
 #include "snug/data/ordered.h"
 #include "snug/interop/keras_file.h"
 #include "snug/train/fit.h"
+#include "snug/train/room.h"
 
 namespace snug::cli {
 namespace {
@@ -83,6 +84,7 @@ void leave_out_validation(RunFile& run, const std::vector<Override>& settings) {
 }  // namespace
 
 TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
+  const ResidentLimit limit(room_of_machine().bytes);
   RunFile run = read_run_file(arguments.run_file, arguments.settings);
   std::string file;
   if (run.has_model_file()) {

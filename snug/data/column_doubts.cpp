@@ -50,13 +50,11 @@ std::optional<WrittenNumber> written_number(std::string_view word) {
 
 std::string times(int64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
 
-}  // namespace
-
-std::vector<std::vector<std::string>> ways_of_writing(const ColumnScan& column) {
+// Words that a person would take for the same, those of one together.
+std::vector<std::vector<std::string>> alike(const std::vector<std::string>& words) {
   std::vector<std::vector<std::string>> groups;
-  if (column.is_number() || column.values.is_full()) return groups;
   std::map<std::string, size_t> seen;
-  for (const std::string& word : column.values.sorted()) {
+  for (const std::string& word : words) {
     const auto [group, is_new] = seen.emplace(bare_word(word), groups.size());
     if (is_new) groups.emplace_back();
     groups[group->second].push_back(word);
@@ -65,19 +63,42 @@ std::vector<std::vector<std::string>> ways_of_writing(const ColumnScan& column) 
   return groups;
 }
 
-std::vector<std::string> words_written_twice(const ColumnScan& column) {
+template <typename Count>
+std::string one_of(const std::vector<std::string>& words, std::string_view what,
+                   const Count& count) {
   constexpr size_t kMostWays = 5;
+  std::string list;
+  for (size_t i = 0; i < std::min(words.size(), kMostWays); ++i) {
+    const bool last = i + 1 == std::min(words.size(), kMostWays);
+    list += fmt::format("{}{} ({})", i == 0 ? "" : (last ? " and " : ", "), in_quotes(words[i]),
+                        times(count(words[i])));
+  }
+  return fmt::format("{} look like one {} written in {} ways; write it one way everywhere", list,
+                     what, words.size() == 2 ? "two" : std::to_string(words.size()));
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> ways_of_writing(const ColumnScan& column) {
+  if (column.is_number() || column.values.is_full()) return {};
+  return alike(column.values.sorted());
+}
+
+std::vector<std::string> words_written_twice(const ColumnScan& column) {
   std::vector<std::string> doubts;
   for (const std::vector<std::string>& words : ways_of_writing(column)) {
-    std::string list;
-    for (size_t i = 0; i < std::min(words.size(), kMostWays); ++i) {
-      const bool last = i + 1 == std::min(words.size(), kMostWays);
-      list += fmt::format("{}{} ({})", i == 0 ? "" : (last ? " and " : ", "), in_quotes(words[i]),
-                          times(column.values.count(words[i])));
-    }
-    doubts.push_back(fmt::format(
-        "column {}: {} look like one category written in {} ways; write it one way everywhere",
-        column.name, list, words.size() == 2 ? "two" : std::to_string(words.size())));
+    const auto count = [&](const std::string& word) { return column.values.count(word); };
+    doubts.push_back(fmt::format("column {}: {}", column.name, one_of(words, "category", count)));
+  }
+  return doubts;
+}
+
+std::vector<std::string> classes_written_twice(const std::map<std::string, int64_t>& counts) {
+  std::vector<std::string> names, doubts;
+  for (const auto& item : counts) names.push_back(item.first);
+  for (const std::vector<std::string>& words : alike(names)) {
+    const auto count = [&](const std::string& word) { return counts.at(word); };
+    doubts.push_back("the labels " + one_of(words, "class", count));
   }
   return doubts;
 }

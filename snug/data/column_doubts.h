@@ -1,6 +1,7 @@
 // What a person should look at before a column is learned from.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@ namespace snug {
 std::vector<std::vector<std::string>> ways_of_writing(const ColumnScan& column);
 // A line for each of them.
 std::vector<std::string> words_written_twice(const ColumnScan& column);
+
+// The same of classes, by how often they come.
+std::vector<std::string> classes_written_twice(const std::map<std::string, int64_t>& counts);
 
 // A column of texts that a person would take for numbers: "12 kg", "$1,200", "7%", "1,5".
 std::optional<std::string> doubt_of_written_numbers(const ColumnScan& column);

@@ -1,12 +1,11 @@
 #include "snug/data/image_folder.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
 #include "snug/data/image_scaler.h"
+#include "snug/data/parallel_rows.h"
 #include "snug/data/random_source.h"
 #include "snug/data/stage.h"
 
@@ -58,7 +57,8 @@ class ImageFolderSource final : public RandomSource {
 
   size_t buffer_bytes() const override {
     const int64_t decoder = largest_.decoder_bytes + kImageInputBytes +
-                            ImageScaler::buffer_bytes(size(), largest_.widest);
+                            ImageScaler::buffer_bytes(size(), largest_.widest) +
+                            options_.width * options_.channels * int64_t{sizeof(float)};
     return index_.bytes() + scalers_.size() * static_cast<size_t>(decoder);
   }
   std::string place(int /*field*/, int64_t row) override { return index_.path(row).string(); }
@@ -67,7 +67,7 @@ class ImageFolderSource final : public RandomSource {
     if (field != 0) return RandomSource::read(field, rows, slot);
     auto* to = static_cast<std::byte*>(slot.data);
     const size_t bytes = static_cast<size_t>(fields()[0].row.size()) * size_of(slot.dtype());
-    decode_all(std::ssize(rows), [&](int decoder, int64_t i) {
+    parallel_rows(decoders(), std::ssize(rows), [&](int decoder, int64_t i) {
       SNUG_CHECK(rows[i] >= 0 && rows[i] < index_.size(), "row {} of {}", rows[i], index_.size());
       decode(decoder, rows[i], to + static_cast<size_t>(i) * bytes, slot.dtype());
     });
@@ -78,7 +78,7 @@ class ImageFolderSource final : public RandomSource {
     auto* at = static_cast<std::byte*>(to);
     const size_t bytes = static_cast<size_t>(fields()[field].row.size()) * size_of(dtype);
     if (field == 0) {
-      return decode_all(count, [&](int decoder, int64_t i) {
+      return parallel_rows(decoders(), count, [&](int decoder, int64_t i) {
         decode(decoder, first + i, at + static_cast<size_t>(i) * bytes, dtype);
       });
     }
@@ -93,28 +93,7 @@ class ImageFolderSource final : public RandomSource {
             options_.crop_to_aspect_ratio};
   }
 
-  // Each decoder takes the next row that nobody has. Of several failures the one of the first row
-  // is told, whatever the threads did.
-  template <typename Decode>
-  void decode_all(int64_t count, const Decode& decode_one) {
-    std::atomic<int64_t> next = 0;
-    std::vector<std::pair<int64_t, std::exception_ptr>> failed(scalers_.size(), {count, nullptr});
-    const int decoders = static_cast<int>(std::min<int64_t>(std::ssize(scalers_), count));
-    if (decoders == 0) return;
-    parallel_parts(decoders, [&](int decoder) {
-      for (int64_t i = next++; i < count; i = next++) {
-        try {
-          decode_one(decoder, i);
-        } catch (...) {
-          failed[static_cast<size_t>(decoder)] = {i, std::current_exception()};
-          return;
-        }
-      }
-    });
-    const auto first =
-        std::ranges::min_element(failed, {}, [](const auto& failure) { return failure.first; });
-    if (first->second) std::rethrow_exception(first->second);
-  }
+  int decoders() const { return static_cast<int>(scalers_.size()); }
 
   void decode(int decoder, int64_t row, std::byte* to, DType dtype) {
     const Path path = index_.path(row);
@@ -126,15 +105,16 @@ class ImageFolderSource final : public RandomSource {
                       where);
     }
     const std::unique_ptr<PixelRows> rows = decode_image(*file, header, options_.channels, where);
-    const int64_t elements = options_.width * options_.channels;
-    const size_t bytes = static_cast<size_t>(elements) * size_of(dtype);
-    scalers_[static_cast<size_t>(decoder)].scale(
-        *rows, header, [&](int64_t line, const float* values) {
-          if (stage(values, StoredType::float32, elements, to + static_cast<size_t>(line) * bytes,
-                    dtype)) {
-            throw DataError("{}: its scaled pixels are no whole numbers; use float32", where);
-          }
-        });
+    ImageScaler& scaler = scalers_[static_cast<size_t>(decoder)];
+    if (dtype == DType::float32) return scaler.scale(*rows, header, reinterpret_cast<float*>(to));
+    std::vector<float> line(static_cast<size_t>(options_.width * options_.channels));
+    scaler.begin(*rows, header);
+    for (int64_t i = 0; i < options_.height; ++i, to += line.size() * size_of(dtype)) {
+      scaler.next(line.data());
+      if (stage(line.data(), StoredType::float32, std::ssize(line), to, dtype))
+        throw DataError("{}: its scaled pixels are no whole numbers; use float32", where);
+    }
+    scaler.end();
   }
 
   void put_label(int32_t label, std::byte* to, DType dtype) const {

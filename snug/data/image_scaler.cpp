@@ -30,14 +30,15 @@ Between between(int64_t i, int64_t size, int64_t out_size, bool bilinear) {
 ImageScaler::ImageScaler(const ScaledSize& size) : size_(size) {
   const auto elements = static_cast<size_t>(size.width * size.channels);
   columns_.resize(static_cast<size_t>(size.width));
-  mixed_.resize(elements);
+  pairs_.resize(static_cast<size_t>(size.width + 1) / 2);
   for (std::vector<float>& row : squeezed_) row.resize(elements + kernels::kPixelPadding);
 }
 
 int64_t ImageScaler::buffer_bytes(const ScaledSize& size, int64_t widest) {
   const int64_t elements = size.width * size.channels;
   return size.width * static_cast<int64_t>(sizeof(kernels::PixelPlace)) +
-         elements * static_cast<int64_t>(3 * sizeof(float)) + widest * size.channels;
+         (size.width + 1) / 2 * static_cast<int64_t>(sizeof(kernels::PixelPair)) +
+         elements * static_cast<int64_t>(2 * sizeof(float)) + widest * size.channels;
 }
 
 // In whole numbers as Keras's smart_resize has it.
@@ -59,6 +60,7 @@ void ImageScaler::find_columns(const Window& window) {
                                         static_cast<int32_t>((window.left + at.second) * channels),
                                         at.share};
   }
+  by_pairs_ = kernels::pair_pixels(columns_.data(), size_.width, channels, pairs_.data());
 }
 
 // A row that is aligned for vectors would be written past the caches by libjpeg-turbo, and read
@@ -71,36 +73,50 @@ void ImageScaler::place_row(int64_t elements) {
 }
 
 // Rows are asked for from the top, and the last two of them again and again.
-const float* ImageScaler::row_at(PixelRows& rows, int64_t source_row) {
+const float* ImageScaler::row_at(int64_t source_row) {
   for (int i = 0; i < 2; ++i) {
     if (held_[i] == source_row) return squeezed_[i].data();
   }
-  for (; next_ <= source_row; ++next_) rows.read(decoded_row_);
+  for (; decoded_rows_ <= source_row; ++decoded_rows_) rows_->read(decoded_row_);
   const int slot = held_[0] <= held_[1] ? 0 : 1;
-  kernels::squeeze_pixels(decoded_row_, columns_.data(), size_.width, size_.channels,
-                          squeezed_[slot].data());
+  float* to = squeezed_[slot].data();
+  if (by_pairs_) {
+    kernels::squeeze_pixel_pairs(decoded_row_, pairs_.data(), size_.width, size_.channels, to);
+  } else {
+    kernels::squeeze_pixels(decoded_row_, columns_.data(), size_.width, size_.channels, to);
+  }
   held_[slot] = source_row;
   return squeezed_[slot].data();
 }
 
-void ImageScaler::scale(PixelRows& rows, const ImageHeader& header, const Row& row) {
-  const Window window = window_of(header);
+void ImageScaler::begin(PixelRows& rows, const ImageHeader& header) {
+  rows_ = &rows;
+  height_ = header.height;
+  window_ = window_of(header);
   place_row(header.width * size_.channels);
-  find_columns(window);
+  find_columns(window_);
   held_[0] = held_[1] = -1;
-  next_ = 0;
-  for (int64_t i = 0; i < size_.height; ++i) {
-    const Between at = between(i, window.height, size_.height, size_.bilinear);
-    const float* upper = row_at(rows, window.top + at.first);
-    const float* lower = at.share == 0 ? upper : row_at(rows, window.top + at.second);
-    if (lower == upper) {
-      row(i, upper);
-      continue;
-    }
-    kernels::mix_rows(upper, lower, at.share, std::ssize(mixed_), mixed_.data());
-    row(i, mixed_.data());
+  row_ = decoded_rows_ = 0;
+}
+
+void ImageScaler::next(float* to) {
+  const int64_t elements = size_.width * size_.channels;
+  const Between at = between(row_++, window_.height, size_.height, size_.bilinear);
+  const float* upper = row_at(window_.top + at.first);
+  const float* lower = at.share == 0 ? upper : row_at(window_.top + at.second);
+  if (lower == upper) {
+    std::copy_n(upper, elements, to);
+  } else {
+    kernels::mix_rows(upper, lower, at.share, elements, to);
   }
-  rows.skip_rest(header.height - next_);
+}
+
+void ImageScaler::end() { rows_->skip_rest(height_ - decoded_rows_); }
+
+void ImageScaler::scale(PixelRows& rows, const ImageHeader& header, float* to) {
+  begin(rows, header);
+  for (int64_t i = 0; i < size_.height; ++i) next(to + i * size_.width * size_.channels);
+  end();
 }
 
 }  // namespace snug

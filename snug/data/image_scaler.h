@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "snug/data/pixel_rows.h"
@@ -21,10 +20,14 @@ class ImageScaler {
  public:
   explicit ImageScaler(const ScaledSize& size);
 
-  // Calls `row` with each row of the result, from the top: width * channels floats that stand
-  // until the next. All of the picture is decoded, so that damage anywhere is found.
-  using Row = std::function<void(int64_t row, const float* values)>;
-  void scale(PixelRows& rows, const ImageHeader& header, const Row& row);
+  // Begins a picture. `height` calls of next() write the rows of the result from the top, width *
+  // channels floats each; end() goes over what is left of the picture, so that damage anywhere is
+  // found. Throw what PixelRows does.
+  void begin(PixelRows& rows, const ImageHeader& header);
+  void next(float* to);
+  void end();
+  // All of it.
+  void scale(PixelRows& rows, const ImageHeader& header, float* to);
 
   // What it holds for pictures of this width.
   static int64_t buffer_bytes(const ScaledSize& size, int64_t widest);
@@ -37,15 +40,21 @@ class ImageScaler {
   Window window_of(const ImageHeader& header) const;
   void find_columns(const Window& window);
   void place_row(int64_t elements);
-  const float* row_at(PixelRows& rows, int64_t source_row);
+  const float* row_at(int64_t source_row);
 
   ScaledSize size_;
+  PixelRows* rows_ = nullptr;  // The picture.
+  int64_t height_ = 0;         // Its rows.
+  Window window_{};
+  int64_t row_ = 0;  // Of the result, that comes next.
   std::vector<kernels::PixelPlace> columns_;
+  std::vector<kernels::PixelPair> pairs_;
+  bool by_pairs_ = false;  // The pairs hold.
   std::vector<uint8_t> decoded_;
   uint8_t* decoded_row_ = nullptr;  // In it.
-  std::vector<float> squeezed_[2], mixed_;
+  std::vector<float> squeezed_[2];
   int64_t held_[2] = {-1, -1};  // The rows of the picture that `squeezed_` shows.
-  int64_t next_ = 0;            // The row that is decoded next.
+  int64_t decoded_rows_ = 0;    // Of the picture.
 };
 
 }  // namespace snug

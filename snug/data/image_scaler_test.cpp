@@ -18,11 +18,8 @@ std::vector<float> scaled(const std::string& bytes, const ScaledSize& size) {
   const std::unique_ptr<File> file = files.open("picture", OpenMode::read);
   const ImageHeader header = read_image_header(*file, "picture", {});
   const auto rows = decode_image(*file, header, static_cast<int>(size.channels), "picture");
-  std::vector<float> all;
-  ImageScaler(size).scale(*rows, header, [&](int64_t row, const float* values) {
-    EXPECT_EQ(row * size.width * size.channels, std::ssize(all));
-    all.insert(all.end(), values, values + size.width * size.channels);
-  });
+  std::vector<float> all(static_cast<size_t>(size.height * size.width * size.channels), -1.0f);
+  ImageScaler(size).scale(*rows, header, all.data());
   return all;
 }
 

@@ -18,9 +18,10 @@ std::string bytes_of(T value) {
   return bytes;
 }
 
-std::string npy_file(const std::string& descr, const std::string& shape, const std::string& body) {
-  const std::string header =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}\n", descr, shape);
+std::string npy_file(const std::string& descr, const std::string& shape, const std::string& body,
+                     bool fortran = false) {
+  const std::string header = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}\n",
+                                         descr, fortran ? "True" : "False", shape);
   return std::string("\x93NUMPY\x01\x00", 8) + bytes_of(static_cast<uint16_t>(header.size())) +
          header + body;
 }
@@ -71,6 +72,25 @@ std::string zip_file(const std::vector<Member>& members) {
   return file + directory + "PK\x05\x06" + std::string(4, '\0') + count + count +
          bytes_of(static_cast<uint32_t>(directory.size())) +
          bytes_of(static_cast<uint32_t>(file.size())) + std::string(2, '\0');
+}
+
+// As numpy.savez writes the values of a pandas table.
+TEST(Npz, ArraysInFortranOrderArePutInRows) {
+  for (const bool pack : {false, true}) {
+    MemoryFiles files;
+    write_text(
+        files, "d.npz",
+        zip_file({{"x.npy", npy_file("<f4", "(3, 2)", floats({1, 3, 5, 2, 4, 6}), true), pack},
+                  {"y.npy", npy_file("|u1", "(3,)", std::string("\0\1\0", 3)), pack}}));
+    data::NpzOptions options{.file = "d.npz", .files = &files};
+    expect_within(message_of<DataError>([&] { data::npz(options); }), "it is in Fortran order");
+    options.cache = "cache";
+    for (int time = 0; time < 2; ++time) {
+      const SourcePtr source = data::npz(options);
+      EXPECT_EQ(read_rows(*source, 0, {0, 1, 2}), (std::vector<float>{1, 2, 3, 4, 5, 6})) << pack;
+      EXPECT_EQ(read_rows<int32_t>(*source, 1, {1}), (std::vector<int32_t>{1}));
+    }
+  }
 }
 
 std::vector<Member> two_arrays(bool pack) {

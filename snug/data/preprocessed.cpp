@@ -1,11 +1,11 @@
 #include "snug/data/preprocessed.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
+#include "snug/data/parallel_rows.h"
 #include "snug/data/random_source.h"
 #include "snug/data/stage.h"
 #include "snug/exec/program.h"
@@ -33,7 +33,8 @@ class RowProgram {
     if (out_.dtype() != DType::float32)
       throw Error("preprocessing: the layers give {}, but float32 is needed", out_.type().text());
     if (out_ == in_) return;  // Nothing to do.
-    program_.emplace(make_program(graph_, {out_}, /*rows=*/1, {.threads = 1}));
+    program_.emplace(
+        make_program(graph_, {out_}, /*rows=*/1, {.threads = 1}, kUnlimited, {.borrowed = {in_}}));
     arena_ = Arena(program_->arena_bytes());
     std::vector<void*> outside(graph_.value_count());
     for (const auto& [variable, value] : tracer.variables())
@@ -44,16 +45,12 @@ class RowProgram {
   Shape row() const { return out_.shape().part(1, out_.shape().rank()); }
   size_t bytes() const { return program_ ? program_->arena_bytes() : 0; }
 
-  void run(const StepInfo& step, const float* from, float* to) {
-    const auto bytes = static_cast<size_t>(row().size()) * sizeof(float);
-    if (!program_) {
-      std::memcpy(to, from, bytes);
-      return;
-    }
-    const Tensor in = program_->tensor(in_);
-    std::memcpy(in.data, from, in.bytes());
+  // What a row becomes, until the next.
+  const float* run(const StepInfo& step, const float* from) {
+    if (!program_) return from;
+    program_->bind_borrowed(in_, from);
     program_->compute(step);
-    std::memcpy(to, program_->tensor(out_).data, bytes);
+    return program_->tensor(out_).as<float>().data();
   }
 
  private:
@@ -76,17 +73,15 @@ class PreprocessedSource final : public RandomSource {
       programs_.push_back(std::make_unique<RowProgram>(options, row));
     fields[0].row = programs_[0]->row();
     fields[0].stored = StoredType::float32;
-    const auto in = static_cast<size_t>(row.size()),
-               out = static_cast<size_t>(fields[0].row.size());
-    piece_ = std::clamp(static_cast<int64_t>(kPieceBytes / (sizeof(float) * std::max(in, out))),
-                        int64_t{threads}, kMostPieceRows);
+    const auto in = static_cast<size_t>(std::max<int64_t>(1, row.size()));
+    piece_ = std::clamp(static_cast<int64_t>(kPieceBytes / (sizeof(float) * in)), int64_t{threads},
+                        std::max<int64_t>(threads, kMostPieceRows));
     in_.resize(static_cast<size_t>(piece_) * in);
-    out_.resize(static_cast<size_t>(piece_) * out);
     set_fields(fields, std::vector<int64_t>(fields.size(), *source_->rows()));
   }
 
   size_t buffer_bytes() const override {
-    size_t bytes = source_->buffer_bytes() + (in_.size() + out_.size()) * sizeof(float);
+    size_t bytes = source_->buffer_bytes() + in_.size() * sizeof(float);
     for (const auto& program : programs_) bytes += program->bytes();
     return bytes;
   }
@@ -111,8 +106,9 @@ class PreprocessedSource final : public RandomSource {
 
   void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
     if (field != 0) return source_->read(field, rows, slot);
-    for (int64_t done = 0; done < std::ssize(rows); done += piece_) {
-      const int64_t some = std::min(piece_, std::ssize(rows) - done);
+    const int64_t piece = threads() > 1 ? piece_ : std::max<int64_t>(1, piece_ / most_threads());
+    for (int64_t done = 0; done < std::ssize(rows); done += piece) {
+      const int64_t some = std::min(piece, std::ssize(rows) - done);
       prepare(rows.subspan(static_cast<size_t>(done), static_cast<size_t>(some)),
               rows_of(slot, done, some));
     }
@@ -134,28 +130,25 @@ class PreprocessedSource final : public RandomSource {
     for (const Extent extent : source_->fields()[0].row.extents()) shape.push_back(extent);
     source_->read(0, rows, {{DType::float32, shape}, in_.data()});
     const int64_t in = source_->fields()[0].row.size(), out = fields()[0].row.size();
-    const int parts = static_cast<int>(std::min(std::ssize(programs_), std::ssize(rows)));
-    float* to = slot.dtype() == DType::float32 ? slot.as<float>().data() : out_.data();
-    parallel_parts(parts, [&](int part) {
-      for (int64_t i = part; i < std::ssize(rows); i += parts) {
-        programs_[static_cast<size_t>(part)]->run(
-            {.seed = seed_, .epoch = pass_, .position = static_cast<uint64_t>(rows[i])},
-            in_.data() + i * in, to + i * out);
-      }
+    parallel_rows(threads(), std::ssize(rows), [&](int lane, int64_t i) {
+      const float* row = programs_[static_cast<size_t>(lane)]->run(
+          {.seed = seed_, .epoch = pass_, .position = static_cast<uint64_t>(rows[i])},
+          in_.data() + i * in);
+      stage_rows(fields()[0], {rows[i], 0}, row, out, slot_row(0, slot, i), slot.dtype());
     });
-    for (int64_t i = 0; i < std::ssize(rows); ++i) {
-      const size_t bytes = static_cast<size_t>(i * out) * size_of(slot.dtype());
-      stage_rows(fields()[0], {rows[i], 0}, to + i * out, out,
-                 static_cast<std::byte*>(slot.data) + bytes, slot.dtype());
-    }
   }
+
+  int64_t most_threads() const { return std::ssize(programs_); }
+  // Within a parallel region the others are taken: then a piece is what one thread works on, which
+  // stays in its cache.
+  int threads() const { return in_parallel_region() ? 1 : static_cast<int>(most_threads()); }
 
   SourcePtr source_;
   PreprocessOptions options_;
   uint64_t seed_, pass_ = 0;
   int64_t piece_ = 1;
   std::vector<std::unique_ptr<RowProgram>> programs_;  // One a thread.
-  std::vector<float> in_, out_;
+  std::vector<float> in_;
 };
 
 }  // namespace

@@ -1,14 +1,12 @@
 #include "snug/data/read_ahead.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 
 #include "snug/base/error.h"
-#include "snug/base/threads.h"
 #include "snug/data/low_priority.h"
+#include "snug/data/parallel_rows.h"
 #include "snug/data/slot_rows.h"
 
 namespace snug {
@@ -275,14 +273,9 @@ void ReadAhead::read_part(Source& source, std::span<const int64_t> rows,
   source.read_rows(rows, slots);
 }
 
-// Piece by piece, each taken by the thread that comes first; the pieces before a bad one have all
-// been taken, so that the first bad row is the same on any number of threads.
+// Piece by piece.
 void ReadAhead::read_now(std::span<const int64_t> rows, std::span<const Tensor> slots,
                          size_t first) {
-  struct Failure {
-    int64_t piece = 0;
-    std::exception_ptr error;
-  };
   const auto left = static_cast<int64_t>(rows.size() - first);
   const int64_t pieces = (left + piece_rows_ - 1) / piece_rows_;
   if (pieces == 0) return;
@@ -290,28 +283,14 @@ void ReadAhead::read_now(std::span<const int64_t> rows, std::span<const Tensor> 
   const auto bytes = pieces * static_cast<int64_t>(piece_bytes(options_, piece_rows_));
   const auto lanes = static_cast<int>(std::clamp<int64_t>(
       bytes / kLaneBytes, 1, std::min<int64_t>(std::ssize(helpers_) + 1, pieces)));
-  std::array<Failure, kMostLanes> failures;
-  std::atomic<int64_t> next = 0;
-  parallel_parts(lanes, [&](int lane) {
+  parallel_rows(lanes, pieces, [&](int lane, int64_t piece) {
     SlotRows views(slots);
-    for (int64_t piece = next++; piece < pieces; piece = next++) {
-      const int64_t begin = piece * piece_rows_, count = std::min(piece_rows_, left - begin);
-      const auto at = first + static_cast<size_t>(begin);
-      try {
-        read_part(lane == 0 ? *source_ : *helpers_[static_cast<size_t>(lane - 1)],
-                  rows.subspan(at, static_cast<size_t>(count)),
-                  views.at(static_cast<int64_t>(at), count));
-      } catch (...) {
-        failures[static_cast<size_t>(lane)] = {piece, std::current_exception()};
-        return;
-      }
-    }
+    const int64_t begin = piece * piece_rows_, count = std::min(piece_rows_, left - begin);
+    const auto at = first + static_cast<size_t>(begin);
+    read_part(lane == 0 ? *source_ : *helpers_[static_cast<size_t>(lane - 1)],
+              rows.subspan(at, static_cast<size_t>(count)),
+              views.at(static_cast<int64_t>(at), count));
   });
-  const Failure* earliest = nullptr;
-  for (const Failure& failure : failures) {
-    if (failure.error && (!earliest || failure.piece < earliest->piece)) earliest = &failure;
-  }
-  if (earliest) std::rethrow_exception(earliest->error);
 }
 
 void ReadAhead::read(int field, std::span<const int64_t> rows, const Tensor& slot) {

@@ -132,9 +132,9 @@ class BadRowSearch {
     }
     if (not_utf8_ > 0) {
       report_.wrong.push_back(fmt::format(
-          "{} rows hold text that is no UTF-8, as Excel and older programs save it; convert the "
-          "file: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
-          not_utf8_));
+          "{} text that is no UTF-8, as Excel and older programs save it; convert the file: iconv "
+          "-f WINDOWS-1252 -t UTF-8 OLD > NEW",
+          not_utf8_ == 1 ? "1 row holds" : fmt::format("{} rows hold", not_utf8_)));
     }
   }
 
@@ -165,6 +165,41 @@ class BadRowSearch {
   std::map<std::string, size_t> kinds_;  // By column and problem.
   std::map<size_t, int64_t> cell_counts_;
   int64_t imputed_ = 0, not_utf8_ = 0;
+};
+
+// Texts that are taken for missing values, and where they stand.
+class MissingMarks {
+ public:
+  explicit MissingMarks(const std::vector<std::string>& names) : names_(names) {}
+
+  void look_at(const CsvRecord& record) {
+    for (size_t i = 0; i < std::min(record.cells.size(), names_.size()); ++i) {
+      const std::string_view cell = record.cells[i];
+      if (!cell.empty() && is_missing(cell)) ++counts_[std::string(cell)][i];
+    }
+  }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    for (const auto& [mark, columns] : counts_) {
+      constexpr int kMostNamed = 5;
+      std::string list;
+      int64_t cells = 0;
+      int named = 0;
+      for (const auto& [column, count] : columns) {
+        cells += count;
+        if (named++ < kMostNamed) list += (list.empty() ? "" : ", ") + names_[column];
+      }
+      notes.push_back(fmt::format("{} is taken for a missing value: {} of {}{}", in_quotes(mark),
+                                  cells == 1 ? "one cell" : fmt::format("{} cells", cells), list,
+                                  named > kMostNamed ? ", ..." : ""));
+    }
+    return notes;
+  }
+
+ private:
+  const std::vector<std::string>& names_;
+  std::map<std::string, std::map<size_t, int64_t>> counts_;
 };
 
 // What is odd about the table as a whole.
@@ -217,13 +252,16 @@ TableReport report_on(CsvTable& table, const ReportOptions& options) {
   const auto head =
       static_cast<int64_t>(static_cast<double>(report.scan.records) * (1 - options.tail));
   BadRowSearch search(table, encoder, options, report);
+  MissingMarks marks(table.names());
   CsvRecord record;
   table.restart();
   for (int64_t number = 0; table.next(record); ++number) {
+    marks.look_at(record);
     if (search.look_at(record) && label >= 0)
       classes.add(record.cells[static_cast<size_t>(label)], number >= head);
   }
   search.finish();
+  std::ranges::move(marks.notes(), std::back_inserter(report.notes));
   // Of a class that is written in several ways this is all that need be said.
   std::set<std::string> doubtful;
   if (label >= 0) {

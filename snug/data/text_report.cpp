@@ -5,6 +5,7 @@
 
 #include "snug/base/error.h"
 #include "snug/data/class_sides.h"
+#include "snug/data/column_doubts.h"
 #include "snug/data/csv_cell.h"
 #include "snug/data/quantile_sketch.h"
 #include "snug/data/text_lines.h"
@@ -93,6 +94,7 @@ class TextScan {
         other_encoding_, report_.wrong);
     say("texts without words: {}, the first of them {}", empty_, report_.notes);
     add_classes();
+    std::ranges::move(classes_written_twice(report_.classes), std::back_inserter(report_.wrong));
     return std::move(report_);
   }
 
@@ -171,7 +173,7 @@ class TextScan {
             });
     if (std::ssize(labels) != report_.texts) {
       report_.wrong.push_back(
-          fmt::format("{} has {} lines, but there are {} texts; give one a text", name,
+          fmt::format("{} has {} lines, but there are {} texts; give a label for each text", name,
                       labels.size(), report_.texts));
     }
     if (numbers.size() > kMostClasses) {

@@ -24,6 +24,15 @@ class TextReportTest : public ::testing::Test {
   MemoryFiles files;
 };
 
+TEST_F(TextReportTest, ALabelWrittenInTwoWaysIsNamed) {
+  put("t.txt", "a\nb\nc\nd\ne\n");
+  put("l.txt", "pos\nneg\nPos\nneg\npos\n");
+  const TextReport found = report("l.txt");
+  ASSERT_FALSE(found.is_clean());
+  expect_within(found.wrong.back(),
+                "the labels \"Pos\" (once) and \"pos\" (2 times) look like one class");
+}
+
 TEST_F(TextReportTest, CountsTextsAndWords) {
   put("t.txt", gzipped("The cat sat.\nthe DOG\r\n\nit sat on the mat again\n"));
   const TextReport found = report();

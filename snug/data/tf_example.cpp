@@ -98,23 +98,33 @@ struct Found {
   std::optional<Bytes> feature;
 };
 
-Found find_feature(Bytes features, std::string_view key) {
+// Calls visit(key, entry) for each entry of the map of Features, which says whether it is good;
+// false where one is not, or the bytes are no map.
+template <typename Visit>
+bool visit_features(Bytes features, const Visit& visit) {
   Message map(features);
-  Found found;
   for (int field = map.next(); field != 0; field = map.next()) {
-    if (field < 0) return {.valid = false};
+    if (field < 0) return false;
     if (field != 1 || !map.is_bytes()) {
-      if (!map.skip()) return {.valid = false};
+      if (!map.skip()) return false;
       continue;
     }
     const std::optional<Bytes> entry = map.bytes();
     const std::optional<Bytes> name = entry ? sub_message(*entry, 1) : std::nullopt;
-    if (!name) return {.valid = false};
-    if (std::string_view(reinterpret_cast<const char*>(name->data()), name->size()) != key)
-      continue;
-    found.feature = sub_message(*entry, 2);
-    if (!found.feature) return {.valid = false};
+    if (!name) return false;
+    const std::string_view key(reinterpret_cast<const char*>(name->data()), name->size());
+    if (!visit(key, *entry)) return false;
   }
+  return true;
+}
+
+Found find_feature(Bytes features, std::string_view key) {
+  Found found;
+  found.valid = visit_features(features, [&](std::string_view name, Bytes entry) {
+    if (name != key) return true;
+    found.feature = sub_message(entry, 2);
+    return found.feature.has_value();
+  });
   return found;
 }
 
@@ -199,6 +209,12 @@ bool read_bytes(Bytes list, ElementSink& sink) {
   return true;
 }
 
+bool read_list(Bytes list, int kind, ElementSink& sink) {
+  return kind == 2   ? read_floats(list, sink)
+         : kind == 3 ? read_ints(list, sink)
+                     : read_bytes(list, sink);
+}
+
 constexpr std::string_view kLists[] = {"nothing", "a bytes_list", "a float_list", "an int64_list"};
 
 // Which of Feature's lists an element type comes from.
@@ -243,7 +259,37 @@ std::string_view picture_in(Bytes list) {
   return bytes.starts_with("\x89PNG\r\n") ? "a PNG" : "";
 }
 
+FoundFeature described(std::string_view key, int kind, Bytes list) {
+  constexpr StoredType kStored[] = {StoredType::uint8, StoredType::uint8, StoredType::float32,
+                                    StoredType::int64};
+  FoundFeature found{.spec = {.key = std::string(key), .row = {}, .stored = kStored[kind]}};
+  ElementSink sink(nullptr, 0, size_of(found.spec.stored));
+  const bool read = kind > 0 && read_list(list, kind, sink);
+  if (sink.count() != 1) found.spec.row = Shape{sink.count()};
+  if (!read || sink.count() == 0) {
+    found.why_not = read ? "it is empty in the first record" : "it holds no list";
+  } else if (const std::string_view picture = kind == 1 ? picture_in(list) : ""; !picture.empty()) {
+    found.why_not =
+        fmt::format("it holds {} file, and pictures in records are not decoded", picture);
+  }
+  return found;
+}
+
 }  // namespace
+
+std::optional<std::vector<FoundFeature>> features_of(Bytes example) {
+  std::vector<FoundFeature> all;
+  const std::optional<Bytes> features = sub_message(example, 1);
+  const auto add = [&](std::string_view key, Bytes entry) {
+    const std::optional<Bytes> feature = sub_message(entry, 2);
+    const int kind = feature ? kind_of(*feature) : 0;
+    const std::optional<Bytes> list = kind > 0 ? sub_message(*feature, kind) : Bytes();
+    if (feature && list) all.push_back(described(key, kind, *list));
+    return feature && list;
+  };
+  if (!features || !visit_features(*features, add)) return std::nullopt;
+  return all;
+}
 
 void read_feature(Bytes example, const FeatureSpec& feature,
                   const std::function<std::string()>& where, std::byte* to) {
@@ -260,10 +306,8 @@ void read_feature(Bytes example, const FeatureSpec& feature,
   }
   const std::optional<Bytes> list = sub_message(*found.feature, wanted);
   ElementSink sink(to, feature.row.size(), size_of(feature.stored));
-  const bool read = list && (wanted == 2   ? read_floats(*list, sink)
-                             : wanted == 3 ? read_ints(*list, sink)
-                                           : read_bytes(*list, sink));
-  if (!read) throw DataError("{}: feature \"{}\" is damaged", where(), feature.key);
+  if (!list || !read_list(*list, wanted, sink))
+    throw DataError("{}: feature \"{}\" is damaged", where(), feature.key);
   const std::string_view picture =
       wanted == 1 && sink.count() != feature.row.size() ? picture_in(*list) : "";
   if (!picture.empty()) {

@@ -357,5 +357,20 @@ SourcePtr tfrecord(const TfRecordOptions& options) {
   return std::make_shared<TfRecordSource>(std::move(found));
 }
 
+std::vector<FoundFeature> first_features(const TfRecordOptions& options) {
+  FileSystem& files = options.file_system != nullptr ? *options.file_system : real_files();
+  const std::string name = options.files.at(0).string();
+  const Path path = plain_file(files, options.files[0], options.cache);
+  const auto place = RecordReader(files, path, name, options.most_record_bytes).next();
+  if (!place) throw DataError("{}: it has no records", name);
+  std::vector<std::byte> record(static_cast<size_t>(place->bytes));
+  files.open(path, OpenMode::read)->read_exactly_at(record, place->offset);
+  std::optional<std::vector<FoundFeature>> found = features_of(record);
+  if (!found) {
+    throw DataError("{}: record 0: it is no tf.train.Example; check which files these are", name);
+  }
+  return std::move(*found);
+}
+
 }  // namespace data
 }  // namespace snug

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,14 @@ struct FeatureSpec {
 void read_feature(std::span<const std::byte> example, const FeatureSpec& feature,
                   const std::function<std::string()>& where, std::byte* to);
 
+// A feature that an Example has, with a row of as many elements (no axis for one).
+struct FoundFeature {
+  FeatureSpec spec;
+  std::string why_not;  // It cannot be read; empty: it can.
+};
+// All of them; nullopt where the bytes are no Example.
+std::optional<std::vector<FoundFeature>> features_of(std::span<const std::byte> example);
+
 namespace data {
 
 struct TfRecordOptions {
@@ -49,6 +58,10 @@ struct TfRecordOptions {
 // DataError, which names file, record and byte, for a wrong checksum, a cut or a record that is too
 // long; FileError.
 SourcePtr tfrecord(const TfRecordOptions& options);
+
+// The features of the first record of the first file, whatever features the options name. Throws as
+// tfrecord() does.
+std::vector<FoundFeature> first_features(const TfRecordOptions& options);
 
 }  // namespace data
 }  // namespace snug

@@ -53,6 +53,25 @@ std::string record(const std::string& data) {
   const std::string length(reinterpret_cast<const char*>(&size), 8);
   return length + crc_of(length) + data + crc_of(data);
 }
+TEST(TfExample, ItsFeaturesAreListed) {
+  const std::string bytes =
+      field(1, feature("x", 2, packed_floats({1, 2, 3})) + feature("y", 3, packed_ints({7})) +
+                   feature("none", 3, packed_ints({})) + feature("text", 1, field(1, "abc")) +
+                   feature("image", 1, field(1, "\xff\xd8\xff\xe0")));
+  const auto found = features_of(std::as_bytes(std::span(bytes)));
+  ASSERT_TRUE(found && found->size() == 5u);
+  EXPECT_EQ((*found)[0].spec.row, (Shape{3}));
+  EXPECT_EQ((*found)[0].spec.stored, StoredType::float32);
+  EXPECT_EQ((*found)[1].spec.row, Shape{});
+  EXPECT_EQ((*found)[1].spec.stored, StoredType::int64);
+  expect_within((*found)[2].why_not, "empty");
+  EXPECT_EQ((*found)[3].spec.row, (Shape{3}));
+  EXPECT_EQ((*found)[3].why_not, "");
+  expect_within((*found)[4].why_not, "a JPEG file");
+  const std::string broken = bytes.substr(0, bytes.size() - 1);
+  EXPECT_FALSE(features_of(std::as_bytes(std::span(broken))));
+}
+
 std::string example(const std::vector<float>& x, int64_t label) {
   return record(
       field(1, feature("x", 2, packed_floats(x)) + feature("label", 3, packed_ints({label}))));
@@ -93,6 +112,22 @@ TEST(TfRecord, ReadsWhatTensorFlowWrites) {
   EXPECT_EQ(read_rows(*source, 1, {0}), (std::vector<float>{0x89, 'P', 'N', 'G'}));
   EXPECT_EQ(read_rows<int32_t>(*source, 2, {0}), (std::vector<int32_t>{7}));
   EXPECT_EQ(record(""), from_hex("000000000000000029039807d8ea82a2"));
+}
+
+// The places of its records were learned when it was opened.
+TEST(TfRecord, AFileThatGrowsBetweenPassesIsAnError) {
+  MemoryFiles files;
+  const std::string before = example({1, 2}, 0) + example({3, 4}, 1);
+  const SourcePtr source = open_records(files, before);
+  const SourcePtr twin = source->twin();
+  EXPECT_NO_THROW(source->begin_pass(1));
+  const std::string more = example({5, 6}, 1);
+  files.open("t.tfrecord", OpenMode::append)->append(std::as_bytes(std::span(more)));
+  for (const SourcePtr& reader : {source, twin}) {
+    expect_within(message_of<FileError>([&] { reader->begin_pass(2); }),
+                  fmt::format("t.tfrecord: it had {} bytes when it was opened and has {} now",
+                              before.size(), before.size() + more.size()));
+  }
 }
 
 TEST(TfRecord, HasRandomAccess) {

@@ -8,6 +8,7 @@
 
 #include "snug/base/bytes.h"
 #include "snug/base/proc.h"
+#include "snug/base/resident_limit.h"
 #include "snug/base/threads.h"
 #include "snug/ops/ops.h"
 #include "snug/tensor/arena.h"
@@ -196,6 +197,7 @@ void store(FileSystem& files, const Path& path, const CostModel& costs) {
 }  // namespace
 
 CostModel measure_costs(int threads) {
+  const WithoutResidentLimit whole;  // Kernels do not throw.
   const Samples samples;
   CostModel costs{.threads = threads};
   costs.matmul = rate_of(samples.product, 256, threads, &Cost::flops);

@@ -46,16 +46,21 @@ void Program::bind(std::byte* arena, const std::vector<void*>& outside, SpillQue
   compile();
 }
 
+size_t Program::kernel_count() const {
+  return std::ranges::count(instance_.tasks, Task::What::run, &Task::what);
+}
+
 // Once each, however often the plan runs a node.
-void Program::compile() {
-  if (compiled_) return;
+bool Program::compile(const std::function<bool()>& goes_on) {
+  if (compiled_) return true;
   for (Task& task : instance_.tasks) {
     if (task.what != Task::What::run) continue;
+    if (goes_on && !goes_on()) return false;
     const int lanes = instance_.stages[task.stage].lanes;
     task.kernel->compile(lanes);
     if (task.rest) task.rest->compile(lanes);
   }
-  compiled_ = true;
+  return compiled_ = true;
 }
 
 void Program::bind_node(int index, std::byte* arena, const std::vector<void*>& outside) {

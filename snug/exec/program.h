@@ -57,8 +57,10 @@ class Program {
   const Plan& plan() const { return plan_; }
   const Problem& problem() const { return instance_.problem; }
 
-  // Compiles the kernels, once; bind() does it where it was not done.
-  void compile();
+  // Compiles the kernels, once; bind() does it where it was not done. `goes_on` is asked before
+  // each: when it says no, the others are left, and so says the result; such a program never runs.
+  bool compile(const std::function<bool()>& goes_on = {});
+  size_t kernel_count() const;
   // Compiles the kernels and binds them to an arena of arena_bytes() and to the memory of each
   // variable and borrowed input (indexed by the graph's value number; null elsewhere). May be
   // called again with other memory.

@@ -187,14 +187,15 @@ struct LogSigmoid : ReadsOutput {
 
 struct Celu : OneParameter {
   static constexpr bool kReadsOutput = true;
-  using OneParameter::OneParameter;
+  explicit Celu(const float* p) : OneParameter(p), inverse(set(1.0f / p[0])) {}
   HWY_INLINE V forward(V x) const {
-    return hn::IfThenElse(positive(x), x, hn::Mul(parameter, expm1(hn::Div(x, parameter))));
+    return hn::IfThenElse(positive(x), x, hn::Mul(parameter, expm1(hn::Mul(x, inverse))));
   }
   HWY_INLINE V gradient(V y, V dy) const {
-    const V below = hn::Add(hn::Div(y, parameter), set(1.0f));
+    const V below = hn::MulAdd(y, inverse, set(1.0f));
     return hn::IfThenElse(positive(y), dy, hn::Mul(below, dy));
   }
+  V inverse;
 };
 
 struct HardTanh : ReadsInput {

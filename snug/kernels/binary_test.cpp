@@ -67,6 +67,31 @@ TEST(Binary, SameSizeMeetsTheReferenceAndEdges) {
   }
 }
 
+// Powers from 2^-125 to 2^125 of numbers near 1, of usual ones and of all.
+TEST(Binary, PowersKeepTheirDigitsWhereTheExponentIsLarge) {
+  for (const float range : {0.01f, 1.0f, 120.0f}) {
+    const Floats logs = random_values(20'000, -range, range),
+                 goals = random_values(20'000, -125, 125, 2);
+    Floats a(logs.size()), b(logs.size()), y(logs.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      a[i] = std::exp2(logs[i]);
+      b[i] = static_cast<float>(goals[i] / std::log2(double{a[i]} + 1e-9));
+    }
+    binary_kernels(Binary::pow).same(a.data(), b.data(), y.data(), static_cast<int64_t>(a.size()));
+    for (size_t i = 0; i < a.size(); ++i) expect_result(Binary::pow, y[i], a[i], b[i]);
+  }
+}
+
+TEST(Binary, APowerDoesNotDependOnThoseBesideIt) {
+  Floats a = random_values(32, -3, 3), b(a.size(), 2.0f), y(a.size()), alone(a.size());
+  b[20] = 1.5f;
+  a[5] = -a[5];
+  binary_kernels(Binary::pow).same(a.data(), b.data(), y.data(), 32);
+  for (size_t i = 0; i < a.size(); ++i)
+    binary_kernels(Binary::pow).same(&a[i], &b[i], &alone[i], 1);
+  EXPECT_TRUE(same_bits(y, alone, 32));
+}
+
 TEST(Binary, ScalarForms) {
   for (const Binary function : functions()) {
     for (const int64_t n : kTestLengths) {

@@ -86,26 +86,29 @@ struct BlockSums {
   }
 };
 
-// Rows that are wider than a tile are read a few at a time from end to end, as memory wants it: the
-// tiles of these few are added to the sums of their block.
+// Rows that are wider than a tile: the tiles of a few of them are added to the sums of their block.
 template <int kVectors, class Body, class Flush>
 HWY_INLINE void sum_wide_columns(const Body& body, int64_t rows, int64_t first, int64_t last,
-                                 const Flush& flush) {
-  constexpr int64_t kTogether = 8;
+                                 int64_t together, const Flush& flush) {
   BlockSums<Body::kSums> block;
   block.first = first;
   block.last = last;
   for (int64_t begin = 0; begin < rows; begin += kBlockRows) {
     const int64_t end = std::min(rows, begin + kBlockRows);
     block.begin();
-    for (int64_t row = begin; row < end; row += kTogether) {
-      sum_tiles<kVectors>(body, row, std::min(end, row + kTogether), first, last,
+    for (int64_t row = begin; row < end; row += together) {
+      sum_tiles<kVectors>(body, row, std::min(end, row + together), first, last,
                           [&](int k, int64_t column, V sum, int64_t)
                               HWY_ATTR { block.add(k, column, sum); });
     }
     block.end(flush);
   }
 }
+
+// How many rows of so many elements go together. One, read from end to end as memory wants it,
+// where they come from there: that takes 0.35 of the time of eight; from the caches it takes 1.4 to
+// 1.8 times as long (Zen 4).
+HWY_INLINE int64_t rows_together(int64_t elements) { return elements > int64_t{1} << 20 ? 1 : 8; }
 
 // Sums all columns, block of rows by block of rows; flush(k, column, sum, count) is called once for
 // each block and must add to what the blocks before it left. kVectors vectors run side by side.
@@ -117,8 +120,11 @@ HWY_INLINE void sum_columns(const Body& body, int64_t rows, int64_t columns, con
     return;
   }
   constexpr int64_t kWidth = BlockSums<Body::kSums>::kWidth;
-  for (int64_t first = 0; first < columns; first += kWidth)
-    sum_wide_columns<kVectors>(body, rows, first, std::min(columns, first + kWidth), flush);
+  const int64_t together = rows_together(rows * columns);
+  for (int64_t first = 0; first < columns; first += kWidth) {
+    const int64_t last = std::min(columns, first + kWidth);
+    sum_wide_columns<kVectors>(body, rows, first, last, together, flush);
+  }
 }
 
 // Adds to float32 arrays, one for each sum; a null array is left out.

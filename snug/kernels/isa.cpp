@@ -41,6 +41,16 @@ Isa capped() {
   return allowed;
 }
 
+bool is_amd() {
+#if defined(__x86_64__)
+  unsigned leaf = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0, &leaf, &b, &c, &d) != 0 && b == signature_AMD_ebx &&
+         c == signature_AMD_ecx && d == signature_AMD_edx;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 // AVX512_MIC lacks instructions that Highway's AVX-512 target and oneDNN's matmul are made of.
@@ -53,15 +63,9 @@ Isa isa_allowed(std::string_view cap) {
   return word.starts_with("AVX512_MIC") ? Isa::avx2 : Isa::avx512;
 }
 
-bool flushes_lines_soon() {
-#if defined(__x86_64__)
-  unsigned leaf = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(0, &leaf, &b, &c, &d) != 0 && b == signature_AMD_ebx &&
-         c == signature_AMD_ecx && d == signature_AMD_edx;
-#else
-  return false;
-#endif
-}
+bool flushes_lines_soon() { return is_amd(); }
+
+int64_t floats_ahead() { return is_amd() ? 0 : 512; }
 
 Isa isa() {
   static const Isa allowed = capped();

@@ -1,6 +1,7 @@
 // Which instruction set the kernels may use.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace snug {
@@ -20,5 +21,11 @@ Isa isa_allowed(std::string_view cap);
 // comes from the memory: a step of W3 on two threads took 1,340 us with flushes in its update and
 // takes 525 without (Sapphire Rapids).
 bool flushes_lines_soon();
+
+// How many floats before its turn a loop calls for what it reads and writes. Intel's CPUs do it by
+// themselves, but too late for loops with some arithmetic in them: out of cache they take 0.65 to
+// 0.8 of the time (Sapphire Rapids). AMD's need no help, and are slower with it: rows of a layer
+// norm took 1.5 times as long (Zen 4); so there it is 0.
+int64_t floats_ahead();
 
 }  // namespace snug

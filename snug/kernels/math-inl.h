@@ -108,6 +108,17 @@ HWY_INLINE V exp(V x) {
 
 #endif
 
+// exp for x <= 0, to 2.5e-7. NaN stays.
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE V exp_below(V x) { return exp_below_89<false>(x); }
+#else
+HWY_INLINE V exp_below(V x) {
+  const ExpParts parts = exp_parts(greatest(x, set(-87.0f)));
+  const V s = power_of_two(parts.n_bits, 0);
+  return hn::IfThenZeroElse(hn::Lt(x, set(-87.0f)), hn::MulAdd(parts.m, s, s));
+}
+#endif
+
 HWY_INLINE V expm1(V x) {
   const ExpParts parts = exp_parts(greatest(x, set(-20.0f)));
   const V half = power_of_two(parts.n_bits, -1);
@@ -170,12 +181,10 @@ HWY_INLINE V log1p(V x) {
 
 // The same for x in [0, 1].
 HWY_INLINE V log1p_unit(V x) {
-#if SNUG_KERNELS_PIECES
-  return hn::Mul(x, in_pieces(x, kLog1pPieces));
-#else
-  const V u = hn::Add(x, set(1.0f));
-  return hn::Add(log_inner(u), hn::Div(hn::Sub(x, hn::Sub(u, set(1.0f))), u));
-#endif
+  constexpr float kP[] = {0.810930216f,   -0.288526673f,   0.132609494f,
+                          -0.0677111866f, 0.036625606f,    -0.0202303406f,
+                          0.0116395754f,  -0.00856965611f, 0.00512610214f};
+  return hn::Mul(x, horner(hn::Sub(x, set(0.5f)), kP));
 }
 
 HWY_INLINE V tanh(V x) {
@@ -191,7 +200,7 @@ HWY_INLINE V sigmoid(V x) { return hn::Div(set(1.0f), hn::Add(set(1.0f), exp(hn:
 // max(x, 0) + log(1 + exp(-|x|)).
 HWY_INLINE V softplus(V x) {
   const V positive = hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
-  return hn::Add(positive, log1p_unit(exp(hn::Neg(hn::Abs(x)))));
+  return hn::Add(positive, log1p_unit(exp_below(hn::Neg(hn::Abs(x)))));
 }
 
 #if SNUG_KERNELS_PIECES
@@ -255,6 +264,28 @@ HWY_INLINE SinCos sin_cos_inner(V x) {
           hn::Xor(hn::IfThenElse(odd, s, c), hn::BitCast(d, hn::And(cos_sign, top)))};
 }
 
+// (-1)^n sin(x - m pi), which is within pi / 2 of 0. The low bit of `n` counts.
+HWY_INLINE V sin_around(V x, V m, VI n) {
+  constexpr float kS[] = {-0.16666666f, 0.00833324186f, -0.000198227029f, 2.634638e-06f};
+  V r = hn::NegMulAdd(m, set(3.140625f), x);
+  r = hn::NegMulAdd(m, set(9.67502593994140625e-4f), r);
+  r = hn::NegMulAdd(m, set(1.509957990978376432e-7f), r);
+  const V rr = hn::Mul(r, r), s = hn::MulAdd(hn::Mul(rr, r), horner(rr, kS), r);
+  return hn::Xor(s, hn::BitCast(d, hn::ShiftLeft<31>(n)));
+}
+
+// Of |x| up to 8192.
+HWY_INLINE V sin_inner(V x) {
+  const V magic = set(12582912.0f), t = hn::MulAdd(x, set(0.318309886f), magic);
+  return sin_around(x, hn::Sub(t, magic), hn::BitCast(di, t));
+}
+HWY_INLINE V cos_inner(V x) {
+  const V magic = set(12582912.0f), half = set(0.5f);
+  const V t = hn::Add(hn::MulSub(x, set(0.318309886f), half), magic);
+  return sin_around(x, hn::Add(hn::Sub(t, magic), half),
+                    hn::Add(hn::BitCast(di, t), hn::Set(di, 1)));
+}
+
 // Lanes beyond the vector range are rare: the whole vector then goes through the C library.
 template <float (*kScalar)(float)>
 HWY_INLINE V by_lane(V x) {
@@ -265,12 +296,12 @@ HWY_INLINE V by_lane(V x) {
 }
 
 HWY_INLINE V sin(V x) {
-  if (HWY_LIKELY(hn::AllTrue(d, hn::Le(hn::Abs(x), set(8192.0f))))) return sin_cos_inner(x).sin;
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Le(hn::Abs(x), set(8192.0f))))) return sin_inner(x);
   return by_lane<::sinf>(x);
 }
 
 HWY_INLINE V cos(V x) {
-  if (HWY_LIKELY(hn::AllTrue(d, hn::Le(hn::Abs(x), set(8192.0f))))) return sin_cos_inner(x).cos;
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Le(hn::Abs(x), set(8192.0f))))) return cos_inner(x);
   return by_lane<::cosf>(x);
 }
 

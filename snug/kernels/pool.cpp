@@ -139,8 +139,9 @@ HWY_INLINE void for_two_by_two(const Pool& p, const float* x, int64_t images, co
       const int64_t end = at + row;
       for (int64_t j = 0; j < p.out_width; ++j, at += 2 * p.channels, out += p.channels) {
         // Behind the end of this pair of rows the next one begins.
-        const int64_t later = at + kAhead < end ? at + kAhead : at + kAhead + row;
-        for (int64_t k = 0; k < 2 * p.channels && later + row + k < size; k += kLine)
+        const int64_t next = at + kFloatsAhead, later = next < end ? next : next + row;
+        const int64_t lines = kFloatsAhead > 0 ? 2 * p.channels : 0;
+        for (int64_t k = 0; k < lines && later + row + k < size; k += kLine)
           call_for(x + later + k), call_for(x + later + row + k);
         write_channels(p.channels, [&](const auto& read, const auto& write, int64_t c)
                                        HWY_ATTR { f(read, write, at + c, out + c); });

@@ -261,7 +261,7 @@ int64_t equal_count(const float* x, float y, int64_t n) {
   const V wanted = set(y);
   int64_t count = 0, i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    call_for(x + i + (n - i > kAhead + kLanes ? kAhead : 0));
+    call_for(x + i + ahead(kLanes, n - i));
     count += static_cast<int64_t>(hn::CountTrue(d, hn::Eq(load(x + i), wanted)));
   }
   for (; i < n; ++i) count += x[i] == y ? 1 : 0;

@@ -100,7 +100,7 @@ TEST(Reduce, MiddleAxes) {
 
 TEST(Reduce, ColumnSumsAccumulate) {
   for (const int64_t columns : {1, 3, 10, 16, 64, 65, 300}) {
-    for (const int64_t rows : {0, 1, 7, 1000}) {
+    for (const int64_t rows : {0, 1, 7, 1000, 5000}) {
       const Floats x = random_values(rows * columns, 0, 1);
       Floats y(static_cast<size_t>(columns), 2.0f);
       column_sums(x.data(), y.data(), rows, columns, Output::add);

@@ -23,7 +23,8 @@
 
 namespace snug {
 
-// Its initialiser runs before the first dispatch in a source that includes this file.
+// Their initialisers run before the first dispatch in a source that includes this file.
 inline const Isa kIsa = isa();
+inline const int64_t kFloatsAhead = floats_ahead();
 
 }  // namespace snug

@@ -13,17 +13,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::kernels::HWY_NAMESPACE {
 
-// exp for x <= 0, as it is after the maximum has been taken out. NaN stays.
-#if HWY_TARGET == HWY_AVX3
-HWY_INLINE V exp_below(V x) { return exp_below_89<false>(x); }
-#else
-HWY_INLINE V exp_below(V x) {
-  const ExpParts parts = exp_parts(greatest(x, set(-87.0f)));
-  const V s = power_of_two(parts.n_bits, 0);
-  return hn::IfThenZeroElse(hn::Lt(x, set(-87.0f)), hn::MulAdd(parts.m, s, s));
-}
-#endif
-
 // Part of a row, with lanes behind the end that change neither maximum nor sum.
 HWY_INLINE V load_row_end(const float* x, int64_t count) {
   const M inside = hn::FirstN(d, static_cast<size_t>(count));
@@ -320,7 +309,7 @@ void sigmoid_losses(const float* x, const float* targets, float* loss, int64_t n
   map_rows(x, targets, loss, n, [](V v, V t) HWY_ATTR {
     // Not softplus(v) - v t: that rounds the small rest of large logits away.
     const V positive = hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), v);
-    return hn::Add(hn::NegMulAdd(v, t, positive), log1p_unit(exp(hn::Neg(hn::Abs(v)))));
+    return hn::Add(hn::NegMulAdd(v, t, positive), log1p_unit(exp_below(hn::Neg(hn::Abs(v)))));
   });
 }
 

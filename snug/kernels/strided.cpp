@@ -67,10 +67,12 @@ void for_indices(const Axis* axis, int count, int64_t from, int64_t to, const F&
   }
 }
 
-// Blocks of the element, around the caches.
+constexpr int64_t kFillBytes = 4096;
+
+// Blocks of the element, around the caches. Worth it for some blocks and more.
 template <class T>
 void fill_past_caches(const T& value, T* to, int64_t n) {
-  constexpr int64_t kBlock = 4096 / sizeof(T);
+  constexpr int64_t kBlock = kFillBytes / sizeof(T);
   alignas(64) T block[kBlock];
   std::fill_n(block, kBlock, value);
   const auto misplaced = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % 64 / sizeof(T));
@@ -111,7 +113,8 @@ template <class T>
 void copy_lines(const Axes& axes, const T* from, T* to) {
   const Axis inner = axes.inner();
   if (axes.count > 1 && inner.from == 1 && inner.to == 1) return copy_whole_lines(axes, from, to);
-  const bool fills = inner.from == 0 && inner.to == 1 && axes.past_caches;
+  const bool fills = inner.from == 0 && inner.to == 1 && axes.past_caches &&
+                     inner.extent * int64_t{sizeof(T)} >= 4 * kFillBytes;
   for_indices(axes.axis, axes.count - 1, 0, 0, [=](int64_t a, int64_t b) {
     if (fills)
       fill_past_caches(from[a], to + b, inner.extent);

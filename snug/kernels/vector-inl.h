@@ -70,7 +70,7 @@ HWY_INLINE void store_truth_part(M mask, uint8_t* p, int64_t count) {
 }
 
 // a's NaN stays. The instructions of x86 answer their second operand unless the first one wins.
-#if HWY_ARCH_X86
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
 HWY_INLINE V least(V a, V b) { return hn::Min(b, a); }
 HWY_INLINE V greatest(V a, V b) { return hn::Max(b, a); }
 #else

@@ -89,6 +89,21 @@ bool only_moves(const Warp& warp, const Affine& map) {
          steps_by_one(map[4], map[5], warp.height, warp.out_height);
 }
 
+// A row of pixels from the last to the first, `count` of them; `last` is where the last one stands.
+void turn_row(const float* last, int64_t count, int64_t channels, float* to) {
+  if (channels == 1) {
+    std::reverse_copy(last - count + 1, last + 1, to);
+    return;
+  }
+  int64_t done = 0;
+  if (channels == 3 && count > 2) {
+    // Four at once: the fourth is overwritten by the next pixel. Not at the ends of the row.
+    std::copy_n(last, 3, to);
+    for (done = 1; done < count - 1; ++done) std::copy_n(last - 3 * done, 4, to + 3 * done);
+  }
+  for (; done < count; ++done) std::copy_n(last - done * channels, channels, to + done * channels);
+}
+
 void move_pixels(const Warp& warp, const Affine& map, const float* x, float* y) {
   const auto column = static_cast<int64_t>(map[2]);
   const int64_t channels = warp.channels;
@@ -97,10 +112,8 @@ void move_pixels(const Warp& warp, const Affine& map, const float* x, float* y) 
     const float* from = x + (row * warp.width + column) * channels;
     if (map[0] > 0) {
       std::copy_n(from, warp.out_width * channels, y);
-      continue;
-    }
-    for (int64_t j = 0; j < warp.out_width; ++j, from -= channels) {
-      for (int64_t c = 0; c < channels; ++c) y[j * channels + c] = from[c];
+    } else {
+      turn_row(from, warp.out_width, channels, y);
     }
   }
 }

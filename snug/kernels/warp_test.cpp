@@ -46,6 +46,26 @@ TEST(Warp, TurnsAndCuts) {
   EXPECT_EQ(window, (std::vector<float>{8, 9}));
 }
 
+// Of any width and number of channels, and of a window within the image.
+TEST(Warp, FlipsPixelByPixel) {
+  for (const int64_t channels : {1, 2, 3, 4}) {
+    for (int64_t width = 1; width <= 7; ++width) {
+      for (int64_t out = 1; out <= width; ++out) {
+        std::vector<float> x(static_cast<size_t>(2 * width * channels));
+        std::vector<float> y(static_cast<size_t>(2 * out * channels));
+        std::iota(x.begin(), x.end(), 0.0f);
+        const Warp warp{2, width, channels, 2, out, WarpFill::nearest, 0, false};
+        warp_image(warp, {-1, 0, static_cast<float>(out - 1), 0, 1, 0}, x.data(), y.data());
+        for (int64_t i = 0; i < std::ssize(y); ++i) {
+          const int64_t row = i / (out * channels), column = i / channels % out;
+          const int64_t from = (row * width + out - 1 - column) * channels + i % channels;
+          ASSERT_EQ(y[static_cast<size_t>(i)], x[static_cast<size_t>(from)]) << width << " " << out;
+        }
+      }
+    }
+  }
+}
+
 // The gradient is the transpose: <warp(x), g> = <x, gradient(g)> where nothing is filled in.
 TEST(Warp, TheGradientIsTheTranspose) {
   for (const WarpFill fill :

@@ -22,6 +22,32 @@ void expect_above_zero(std::string_view where, std::string_view setting,
   throw Error("{}: {} is {}; it must be above 0", where, setting, *value);
 }
 
+// What no rule is meant for: moments that grow by themselves, divisions by zero.
+void check_numbers(std::string_view where, const ops::UpdateRule& rule) {
+  using Kind = ops::UpdateRule::Kind;
+  const auto expect = [&](const char* setting, double value, bool holds, const char* wanted) {
+    if (!holds) throw Error("{}: {} is {}; it must be {}", where, setting, value, wanted);
+  };
+  const auto is_share = [](double value) { return value >= 0 && value <= 1; };
+  const bool has_epsilon = rule.kind != Kind::sgd && rule.kind != Kind::lion;
+  const bool has_betas =
+      rule.kind == Kind::adam || rule.kind == Kind::adamax || rule.kind == Kind::nadam;
+  const bool has_rho = rule.kind == Kind::rms_prop || rule.kind == Kind::adadelta;
+  if (has_epsilon) {
+    expect("epsilon", rule.epsilon, rule.epsilon >= 0 && std::isfinite(rule.epsilon), "0 or more");
+  }
+  if (has_betas) {
+    constexpr const char* kBelowOne = "from 0 up to, but not, 1";
+    expect("beta_1", rule.beta_1, is_share(rule.beta_1) && rule.beta_1 < 1, kBelowOne);
+    expect("beta_2", rule.beta_2, is_share(rule.beta_2) && rule.beta_2 < 1, kBelowOne);
+  }
+  if (rule.kind == Kind::lion)
+    expect("beta_2", rule.beta_2, is_share(rule.beta_2), "within [0, 1]");
+  if (has_rho) expect("rho", rule.rho, is_share(rule.rho), "within [0, 1]");
+  if (rule.kind == Kind::rms_prop)
+    expect("momentum", rule.momentum, is_share(rule.momentum), "within [0, 1]");
+}
+
 std::regex expression(std::string_view where, const std::string& text) {
   try {
     return std::regex(text);
@@ -144,7 +170,11 @@ void OptimizerDefinition::check() const {
     throw Error("{}: loss_scale_factor is {}; losses are not scaled in float32: leave it out",
                 class_name(), *s.loss_scale_factor);
   }
+  if (s.weight_decay && !std::isfinite(*s.weight_decay)) {
+    throw Error("{}: weight_decay is {}; it must be a number", class_name(), *s.weight_decay);
+  }
   for (const std::string& text : s.exclude_from_weight_decay) expression(class_name(), text);
+  check_numbers(class_name(), rule());
   check_rule();
 }
 

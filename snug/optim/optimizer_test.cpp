@@ -72,6 +72,29 @@ TEST(Optimizer, SaysWhatIsWrongWithItsSettings) {
             "Lion: beta_1 is 0; it must be above 0 and at most 1");
 }
 
+TEST(Optimizer, RefusesNumbersThatNoRuleIsMeantFor) {
+  EXPECT_EQ(error_of([] { Adam({.beta_1 = 1}); }),
+            "Adam: beta_1 is 1; it must be from 0 up to, but not, 1");
+  EXPECT_EQ(error_of([] { AdamW({.beta_2 = 1.5}); }),
+            "AdamW: beta_2 is 1.5; it must be from 0 up to, but not, 1");
+  EXPECT_EQ(error_of([] { Adamax({.beta_1 = -0.5}); }),
+            "Adamax: beta_1 is -0.5; it must be from 0 up to, but not, 1");
+  EXPECT_EQ(error_of([] { Nadam({.beta_2 = NAN}); }),
+            "Nadam: beta_2 is nan; it must be from 0 up to, but not, 1");
+  EXPECT_EQ(error_of([] { Lion({.beta_2 = 2}); }), "Lion: beta_2 is 2; it must be within [0, 1]");
+  EXPECT_EQ(error_of([] { RMSprop({.rho = 3}); }), "RMSprop: rho is 3; it must be within [0, 1]");
+  EXPECT_EQ(error_of([] { RMSprop({.momentum = NAN}); }),
+            "RMSprop: momentum is nan; it must be within [0, 1]");
+  EXPECT_EQ(error_of([] { Adadelta({.rho = -1}); }),
+            "Adadelta: rho is -1; it must be within [0, 1]");
+  EXPECT_EQ(error_of([] { Adagrad({.epsilon = -1}); }),
+            "Adagrad: epsilon is -1; it must be 0 or more");
+  EXPECT_EQ(error_of([] { Adam({.epsilon = INFINITY}); }),
+            "Adam: epsilon is inf; it must be 0 or more");
+  EXPECT_EQ(error_of([] { SGD({.weight_decay = NAN}); }),
+            "SGD: weight_decay is nan; it must be a number");
+}
+
 TEST(Optimizer, KeepsItsSchedule) {
   const Optimizer adam = Adam({.learning_rate = CosineDecay(0.1, 10)});
   EXPECT_EQ(error_of([&] { adam->set_learning_rate(0.5); }),

@@ -1,21 +1,23 @@
 #include "snug/plan/beam.h"
 
 #include <algorithm>
-#include <bitset>
 #include <queue>
 #include <tuple>
 #include <unordered_map>
+
+#include "snug/plan/bits.h"
 
 namespace snug {
 namespace {
 
 constexpr size_t kMostUnits = 128, kMostValues = 256;
 constexpr int kFollowed = 50'000;  // States in all; those of one number of units have equal shares.
-constexpr size_t kMostStates = 600'000;  // In all, in equal shares too: some 150 MB.
-constexpr int kChoices = 6;              // Ways of making room for one unit.
+constexpr size_t kMostStates = 600'000;     // In all, in equal shares too: some 150 MB.
+constexpr int kChoices = 6;                 // Ways of making room for one unit.
+constexpr int64_t kMostWork = 100'000'000;  // Values and units looked at: about half a second.
 
-using Units = std::bitset<kMostUnits>;
-using Values = std::bitset<kMostValues>;
+using Units = Bits<kMostUnits>;
+using Values = Bits<kMostValues>;
 
 struct State {
   Units ran;
@@ -27,7 +29,7 @@ struct State {
 
 struct Identity {
   size_t operator()(const std::pair<Units, Values>& state) const {
-    return std::hash<Units>()(state.first) * 31 + std::hash<Values>()(state.second);
+    return state.first.hash() * 31 + state.second.hash();
   }
 };
 
@@ -43,9 +45,12 @@ class Beam {
       writes_.push_back(writes);
     }
     for (size_t v = 0; v < graph.bytes.size(); ++v) {
-      given_[v] = graph.given[v];
-      pinned_[v] = graph.pinned[v];
+      if (graph.given[v]) given_.set(v);
+      if (graph.pinned[v]) pinned_.set(v);
+      if (graph.bytes[v] == 0) empty_.set(v);
     }
+    always_wanted_ = with_needs(pinned_);
+    for (int u = 0; u < graph.program_size; ++u) needs_.push_back(with_needs(reads_[u]));
   }
 
   std::optional<std::vector<int>> run() {
@@ -55,6 +60,7 @@ class Beam {
     for (Row& row : rows_) {
       const size_t most = states_.size() + share;
       for (int i = 0; i < width && !row.empty() && states_.size() < most; ++i) {
+        if (work_ > kMostWork) return {};
         const int state = std::get<2>(row.top());
         row.pop();
         if (is_end(states_[state])) return path(state);
@@ -68,13 +74,12 @@ class Beam {
  private:
   int64_t bytes(const Values& values) const {
     int64_t sum = 0;
-    for (size_t v = 0; v < graph_.bytes.size(); ++v) sum += values[v] ? graph_.bytes[v] : 0;
+    values.for_each([&](int v) { sum += graph_.bytes[v]; });
     return sum;
   }
 
   bool is_end(const State& state) const {
-    return static_cast<int>(state.ran.count()) == graph_.program_size &&
-           (state.there & pinned_) == pinned_;
+    return static_cast<int>(state.ran.count()) == graph_.program_size && pinned_.is_in(state.there);
   }
 
   void reach(State state) {
@@ -87,15 +92,21 @@ class Beam {
     states_.push_back(std::move(state));
   }
 
-  // What a unit reads that has not run, or that makes a value which is wanted and not there.
-  Values wanted(const State& state) const {
-    Values wanted = pinned_;
-    for (int u = 0; u < graph_.program_size; ++u) {
-      if (!state.ran[u]) wanted |= reads_[u];
-    }
+  // And what the units read that make them.
+  Values with_needs(Values wanted) const {
     for (int u = static_cast<int>(graph_.units.size()) - 1; u >= 0; --u) {
-      if ((writes_[u] & wanted).any()) wanted |= reads_[u];
+      if (writes_[u].meets(wanted)) wanted |= reads_[u];
     }
+    return wanted;
+  }
+
+  // What a unit reads that has not run, or that makes a value which is wanted and not there.
+  Values wanted(const State& state) {
+    Values wanted = always_wanted_;
+    for (int u = 0; u < graph_.program_size; ++u) {
+      if (!state.ran[u]) wanted |= needs_[u];
+    }
+    work_ += graph_.program_size;
     return wanted;
   }
 
@@ -104,8 +115,8 @@ class Beam {
     const Values wanted = this->wanted(state);
     for (int u = 0; u < static_cast<int>(graph_.units.size()); ++u) {
       const bool again = graph_.is_piece(u) || state.ran[u];
-      if ((reads_[u] & ~state.there).any()) continue;
-      if (again && (writes_[u] & wanted & ~state.there).none()) continue;
+      if (!reads_[u].is_in(state.there)) continue;
+      if (again && !(writes_[u] - state.there).meets(wanted)) continue;
       State next = state;
       next.from = number;
       next.unit = u;
@@ -120,14 +131,11 @@ class Beam {
     const Values used = reads_[next.unit] | writes_[next.unit];
     const Values stays = (given_ & pinned_) | (next.from == 0 ? given_ : Values());
     next.there |= writes_[next.unit];
+    const Values may_go = next.there - (used | stays | empty_);
+    next.there = next.there - (may_go - wanted_after);
     std::vector<int> droppable;
-    for (size_t v = 0; v < graph_.bytes.size(); ++v) {
-      if (!next.there[v] || used[v] || stays[v] || graph_.bytes[v] == 0) continue;
-      if (!wanted_after[v])
-        next.there.reset(v);
-      else
-        droppable.push_back(static_cast<int>(v));
-    }
+    (may_go & wanted_after).for_each([&](int v) { droppable.push_back(v); });
+    work_ += 2 * static_cast<int64_t>(next.there.count());
     std::stable_sort(droppable.begin(), droppable.end(),
                      [&](int a, int b) { return graph_.bytes[a] > graph_.bytes[b]; });
     choices_ = 0;
@@ -148,6 +156,7 @@ class Beam {
     }
     int64_t most = 0;
     for (size_t i = from; i < droppable.size(); ++i) most += graph_.bytes[droppable[i]];
+    work_ += static_cast<int64_t>(droppable.size() - from);
     if (most < excess) return;
     // One value that is enough, the smallest of them first; else the largest and some more.
     for (size_t i = droppable.size(); i-- > from;) {
@@ -178,11 +187,13 @@ class Beam {
   const UnitGraph& graph_;
   int64_t limit_;
   std::vector<Values> reads_, writes_;
-  Values given_, pinned_;
+  std::vector<Values> needs_;  // By unit of the program: what it reads, and what that is made from.
+  Values given_, pinned_, empty_, always_wanted_;
   std::vector<Row> rows_;  // By number of units that have run.
   std::vector<State> states_;
   std::unordered_map<std::pair<Units, Values>, double, Identity> best_;
   int choices_ = 0;
+  int64_t work_ = 0;
 };
 
 }  // namespace

@@ -4,10 +4,11 @@
 #include "snug/plan/deep.h"
 
 #include <algorithm>
-#include <bitset>
 #include <queue>
 #include <unordered_set>
 #include <utility>
+
+#include "snug/plan/bits.h"
 
 namespace snug {
 namespace {
@@ -19,8 +20,8 @@ constexpr int kShare =
 constexpr size_t kMostStates = 1'000'000;  // Some 200 MB.
 constexpr int kNever = 1 << 20;
 
-using Units = std::bitset<kMostUnits>;
-using Values = std::bitset<kMostValues>;
+using Units = Bits<kMostUnits>;
+using Values = Bits<kMostValues>;
 
 struct State {
   Units ran;
@@ -31,7 +32,7 @@ struct State {
 
 struct Identity {
   size_t operator()(const std::pair<Units, Values>& state) const {
-    return std::hash<Units>()(state.first) * 31 + std::hash<Values>()(state.second);
+    return state.first.hash() * 31 + state.second.hash();
   }
 };
 
@@ -40,8 +41,9 @@ class Deep {
   Deep(const UnitGraph& graph, int64_t limit, int64_t& work)
       : graph_(graph), limit_(limit), work_(work), rows_(graph.program_size + 1) {
     for (size_t v = 0; v < graph.bytes.size(); ++v) {
-      given_[v] = graph.given[v];
-      pinned_[v] = graph.pinned[v];
+      if (graph.given[v]) given_.set(v);
+      if (graph.pinned[v]) pinned_.set(v);
+      if (graph.bytes[v] == 0) empty_.set(v);
     }
     Values read;
     for (const Unit& unit : graph.units) {
@@ -54,7 +56,12 @@ class Deep {
       for (const Overwrite& o : unit.overwrites)
         complete_ = complete_ && graph.bytes[unit.in[o.input]] <= graph.bytes[unit.out[o.output]];
     }
-    for (int u = 0; u < graph.program_size; ++u) ends_[u] = (writes_[u] & (read | pinned_)).none();
+    for (int u = 0; u < graph.program_size; ++u) {
+      if (!writes_[u].meets(read | pinned_)) ends_.set(u);
+    }
+    always_useful_ = with_needs(pinned_);
+    for (int u = 0; u < graph.program_size; ++u)
+      needs_.push_back(ends_[u] ? with_needs(reads_[u]) : Values());
   }
 
   DeepResult run() {
@@ -88,7 +95,7 @@ class Deep {
 
   int64_t bytes(const Values& values) const {
     int64_t sum = 0;
-    for (size_t v = 0; v < graph_.bytes.size(); ++v) sum += values[v] ? graph_.bytes[v] : 0;
+    values.for_each([&](int v) { sum += graph_.bytes[v]; });
     return sum;
   }
 
@@ -113,60 +120,70 @@ class Deep {
     const int missing = this->missing(state);
     if (missing == kNever) return;
     const auto number = static_cast<int>(states_.size());
-    if ((state.ran & ends_) == ends_ && (state.there & pinned_) == pinned_) end_ = number;
+    if (ends_.is_in(state.ran) && pinned_.is_in(state.there)) end_ = number;
     rows_[state.ran.count()].waiting.push({-missing, number});
     states_.push_back(std::move(state));
   }
 
   // What must run again before the next unit of the program can; kNever: something cannot be made
   // from what is there.
-  int missing(const State& state) const {
+  int missing(const State& state) {
+    work_ -= graph_.program_size;
     Values can = state.there, made = state.there;
     int least = kNever;
     for (int u = 0; u < graph_.program_size; ++u) {
-      if ((reads_[u] & ~can).any()) {
+      if (!reads_[u].is_in(can)) {
         if (ends_[u] && !state.ran[u]) return kNever;
         continue;
       }
       can |= writes_[u];
       if (state.ran[u])
         made |= writes_[u];
-      else if ((reads_[u] & ~made).none())
-        least = std::min(least, missing_for(u, state.there));
+      else if (reads_[u].is_in(made))
+        least = std::min(least, missing_for(u, state.there, least));
     }
-    if ((pinned_ & ~can).any()) return kNever;
+    if (!pinned_.is_in(can)) return kNever;
     return least == kNever ? 0 : least;
   }
 
-  int missing_for(int unit, const Values& there) const {
-    Values wanted = reads_[unit] & ~there;
-    int count = 0;
-    for (int u = unit - 1; u >= 0 && wanted.any(); --u) {
-      if ((writes_[u] & wanted).none()) continue;
+  // No more is counted once it is as much as `enough`.
+  int missing_for(int unit, const Values& there, int enough) {
+    Values wanted = reads_[unit] - there;
+    int count = 0, u = unit - 1;
+    for (; u >= 0 && count < enough && wanted.any(); --u) {
+      if (!writes_[u].meets(wanted)) continue;
       ++count;
-      wanted = (wanted & ~writes_[u]) | (reads_[u] & ~there);
+      wanted = (wanted - writes_[u]) | (reads_[u] - there);
     }
+    work_ -= unit - u;
     return count;
+  }
+
+  // And what the units read that make them.
+  Values with_needs(Values wanted) const {
+    for (int u = graph_.program_size - 1; u >= 0; --u) {
+      if (writes_[u].meets(wanted)) wanted |= reads_[u];
+    }
+    return wanted;
   }
 
   // What is needed at the end, or read by a unit that has not run or that makes what is useful.
   Values useful(const Units& ran) const {
-    Values useful = pinned_;
-    for (int u = graph_.program_size - 1; u >= 0; --u) {
-      if ((ends_[u] && !ran[u]) || (writes_[u] & useful).any()) useful |= reads_[u];
-    }
+    Values useful = always_useful_;
+    (ends_ - ran).for_each([&](int u) { useful |= needs_[u]; });
     return useful;
   }
 
   bool may_run(int unit, const State& state, const Values& useful) const {
-    if ((reads_[unit] & ~state.there).any()) return false;
-    return (ends_[unit] && !state.ran[unit]) || (writes_[unit] & useful & ~state.there).any();
+    if (!reads_[unit].is_in(state.there)) return false;
+    return (ends_[unit] && !state.ran[unit]) || (writes_[unit] - state.there).meets(useful);
   }
 
   void expand(int number) {
     State state = states_[number];
     state.from = number;
     const Values useful = this->useful(state.ran);
+    work_ -= graph_.program_size;
     for (int u = 0; u < graph_.program_size && end_ < 0 && work_ > 0; ++u) {
       if (may_run(u, state, useful)) make_room(state, u);
     }
@@ -179,10 +196,9 @@ class Deep {
     // What is given is there when the first unit runs.
     const Values stays = state.ran.none() ? state.there : given_ & pinned_;
     std::vector<int> droppable;
-    for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
-      const bool is_used = reads_[unit][v] || writes_[unit][v];
-      if (state.there[v] && !is_used && !stays[v] && graph_.bytes[v] > 0) droppable.push_back(v);
-    }
+    (state.there - (reads_[unit] | writes_[unit] | stays | empty_)).for_each([&](int v) {
+      droppable.push_back(v);
+    });
     // Largest first: so none goes that need not.
     std::ranges::stable_sort(droppable, std::greater<>(), [&](int v) { return graph_.bytes[v]; });
     choices_ = 0;
@@ -260,7 +276,8 @@ class Deep {
   int64_t& work_;
   bool complete_ = true;  // All choices were tried.
   std::vector<Values> reads_, writes_;
-  Values given_, pinned_;
+  std::vector<Values> needs_;  // By unit of `ends_`: what it reads, and what that is made from.
+  Values given_, pinned_, empty_, always_useful_;
   Units ends_;             // Units whose values nobody reads nor needs at the end.
   std::vector<Row> rows_;  // By number of units that have run.
   std::vector<State> states_;

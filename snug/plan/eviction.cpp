@@ -180,7 +180,7 @@ void Eviction::shrink(const std::array<size_t, 4>& sizes) {
 std::optional<Eviction::Gap> Eviction::weigh_both(const GapEnd& end, double best_score) {
   may_live_on_ = true;
   std::optional<Gap> gap = weigh(end, best_score);
-  if (gap && gap->chain.area == 0) return gap;
+  if (gap && !lengthened_) return gap;
   may_live_on_ = false;
   std::optional<Gap> other = weigh(end, gap ? std::min(best_score, gap->score) : best_score);
   return other && (!gap || other->score < gap->score) ? other : gap;
@@ -195,11 +195,22 @@ std::optional<Eviction::Gap> Eviction::weigh(const GapEnd& end, double best_scor
   const bool made = make(value, to, kWorstScore * best_score * saved);
   const double net = saved - chain_.area;
   const bool worth = made && net > kLeastNet * saved;
-  Gap gap{value, touch, graph_.bytes[value], (chain_.cost + 1e-9) / net, {}};
-  if (worth) gap.chain = chain_;
+  const Gap gap{value,
+                touch,
+                graph_.bytes[value],
+                (chain_.cost + 1e-9) / net,
+                chain_.time,
+                pool_.size(),
+                chain_.units.size(),
+                chain_.moved.size(),
+                chain_.held.size()};
+  for (const std::vector<int>* list : {&chain_.units, &chain_.moved, &chain_.held}) {
+    if (worth) pool_.insert(pool_.end(), list->begin(), list->end());
+  }
+  lengthened_ = chain_.area != 0;
   shrink({});
   chain_.cost = chain_.time = chain_.area = 0;
-  return worth ? std::optional(std::move(gap)) : std::nullopt;
+  return worth ? std::optional(gap) : std::nullopt;
 }
 
 // Nothing that this gap relies on was changed in this round, and nothing that the round relies on
@@ -209,10 +220,10 @@ bool Eviction::is_free(const Gap& gap) const {
   const int to = touches[gap.touch].position, from = touches[gap.touch - 1].position;
   if (held_[timeline_.touch_id(gap.value, gap.touch)]) return false;
   if (removed_[to] || (from >= 0 && removed_[from])) return false;
-  for (const int touch : gap.chain.held) {
+  for (const int touch : held_of(gap)) {
     if (emptied_[touch]) return false;
   }
-  for (const int position : gap.chain.moved) {
+  for (const int position : moved_of(gap)) {
     if (removed_[position] || !inserted_[position].empty()) return false;
   }
   return true;
@@ -220,11 +231,11 @@ bool Eviction::is_free(const Gap& gap) const {
 
 void Eviction::commit(const Gap& gap) {
   const int at = timeline_.touches(gap.value)[gap.touch].position;
-  for (const int unit : gap.chain.units) {
+  for (const int unit : units_of(gap)) {
     if (!contains(inserted_[at], unit)) inserted_[at].push_back(unit);
   }
-  for (const int position : gap.chain.moved) removed_[position] = 1;
-  for (const int touch : gap.chain.held) held_[touch] = 1;
+  for (const int position : moved_of(gap)) removed_[position] = 1;
+  for (const int touch : held_of(gap)) held_[touch] = 1;
   emptied_[timeline_.touch_id(gap.value, gap.touch)] = 1;
 }
 
@@ -274,12 +285,13 @@ std::vector<std::vector<Eviction::GapEnd>> Eviction::ends_at(const std::vector<i
 // The best first.
 std::vector<Eviction::Gap> Eviction::weighed(const std::vector<GapEnd>& ends) {
   std::vector<Gap> gaps;
+  pool_.clear();
   double best = HUGE_VAL;
   for (const GapEnd& end : ends) {
     std::optional<Gap> gap = weigh_both(end, best);
     if (!gap) continue;
     best = std::min(best, gap->score);
-    gaps.push_back(std::move(*gap));
+    gaps.push_back(*gap);
   }
   std::stable_sort(gaps.begin(), gaps.end(),
                    [](const Gap& a, const Gap& b) { return a.score < b.score; });
@@ -300,7 +312,7 @@ void Eviction::empty_some(int peak, const std::vector<GapEnd>& ends) {
     const std::span<const Touch> touches = timeline_.touches(gap.value);
     const int from = touches[gap.touch - 1].position, to = touches[gap.touch].position;
     relieved_.push_back({from, to});
-    paid_ += gap.chain.time;
+    paid_ += gap.time;
     saved_ += static_cast<double>(gap.bytes) * std::max(1, above_[to] - above_[from + 1]);
   }
 }

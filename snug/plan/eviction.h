@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -51,8 +52,10 @@ class Eviction {
   struct Gap {
     int value, touch;
     int64_t bytes;
-    double score;
-    Chain chain;
+    double score, time;
+    // Its chain, in `pool_`: so many units from there on, then what is moved and what is held.
+    size_t at;
+    size_t units, moved, held;
   };
 
   std::vector<int> peaks() const;
@@ -66,6 +69,13 @@ class Eviction {
   bool is_there(int value, int at);
   void replace_later(int value, int at);
   void shrink(const std::array<size_t, 4>& sizes);
+  std::span<const int> units_of(const Gap& gap) const { return {pool_.data() + gap.at, gap.units}; }
+  std::span<const int> moved_of(const Gap& gap) const {
+    return {pool_.data() + gap.at + gap.units, gap.moved};
+  }
+  std::span<const int> held_of(const Gap& gap) const {
+    return {pool_.data() + gap.at + gap.units + gap.moved, gap.held};
+  }
   bool is_free(const Gap& gap) const;
   void commit(const Gap& gap);
   std::vector<int> rewritten() const;
@@ -86,8 +96,10 @@ class Eviction {
   std::vector<double> excess_;                  // Their bytes above it.
   Chain chain_;                                 // The one that is being worked out.
   std::vector<char> runs_, lives_on_;           // By unit, by value: part of it.
+  std::vector<int> pool_;                       // Of the gaps that were weighed last.
   int depth_ = 0;
   bool may_live_on_ = true;  // Where the sequence is above the limit.
+  bool lengthened_ = false;  // Something lives longer there for the gap that was weighed last.
   // What this round has done so far.
   double paid_ = 0, saved_ = 0;
   std::vector<std::pair<int, int>> relieved_;  // Positions from the first to the second have less.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
-#include <map>
 #include <utility>
 
 #include "snug/base/bytes.h"
+#include "snug/plan/known_steps.h"
 #include "snug/plan/squeezer.h"
 #include "snug/plan/transfers.h"
 
@@ -20,7 +20,15 @@ struct Way {
   double fastest_ns = 0;  // With nothing computed again.
 };
 
-constexpr size_t kLongStep = 1500;  // Nodes.
+constexpr size_t kLongStep = 600;  // Nodes.
+constexpr int kFewSizes = 4;       // Of the parts of a long step: each takes time and memory.
+
+// Each size of parts has the rows of the one before, divided by this.
+int64_t rows_divisor(const Graph& graph, int64_t rows) {
+  if (graph.nodes().size() <= kLongStep) return 2;
+  const int halvings = std::bit_width(static_cast<uint64_t>(rows + 1) / 2) - 1;
+  return std::max<int64_t>(4, int64_t{1} << ((halvings + kFewSizes - 2) / (kFewSizes - 1)));
+}
 
 // The ways to run `rows`: as it runs best, then in smaller and smaller parts, at last node by node.
 // Parts have their rows brought: what a part has read, the next one need not keep. A stage of many
@@ -35,8 +43,7 @@ std::vector<Way> ways(const Graph& graph, int64_t rows, const Target& target,
   if (!first.parts || first.forced_part_rows > 0) return all;
   // Where sums are added up in blocks, smaller parts than these are not smaller.
   const int64_t least = first.reproducible ? std::max<int64_t>(1, rows / 64) : 1;
-  // Of a long step fewer: each takes memory, and time to be planned.
-  const int64_t smaller = graph.nodes().size() > kLongStep ? 4 : 2;
+  const int64_t smaller = rows_divisor(graph, rows);
   for (int64_t part = (rows + 1) / 2; part >= least;
        part = part == 1 ? 0 : std::max<int64_t>(1, (part + smaller - 1) / smaller)) {
     for (const bool one_lane : {false, true}) {
@@ -55,48 +62,30 @@ std::vector<Way> ways(const Graph& graph, int64_t rows, const Target& target,
   return all;
 }
 
-// What was found of a step, by its fingerprint.
-struct Known {
-  std::vector<int64_t> failed;  // By way: the largest capacity at which no plan was found.
-  std::optional<LeastPlan> least;
-};
-thread_local PlanningScope* planning_scope = nullptr;
-thread_local std::map<uint64_t, Known> known;
+// Nobody reads the names of a problem that is only searched, and they are half of its memory.
+Problem without_names(Problem problem) {
+  for (ProblemValue& value : problem.values) std::string().swap(value.name);
+  for (ProblemNode& node : problem.nodes) std::string().swap(node.name);
+  return problem;
+}
 
-// Of all that decides a plan.
-class Fingerprint {
- public:
-  template <typename... Numbers>
-  void add(Numbers... numbers) {
-    (mix(static_cast<uint64_t>(numbers)), ...);
-  }
-  void add(double number) { mix(std::bit_cast<uint64_t>(number)); }
-  void add(const std::vector<int>& numbers) {
-    mix(numbers.size());
-    for (const int number : numbers) mix(static_cast<uint64_t>(number));
-  }
-  void add(const Problem& problem) {
-    add(problem.persistent_bytes, problem.alignment, problem.values.size(), problem.nodes.size());
-    for (const ProblemValue& v : problem.values)
-      add(v.bytes, v.part_bytes, v.given, v.pinned, v.paged);
-    for (const ProblemNode& n : problem.nodes) {
-      add(n.in);
-      add(n.out);
-      for (const Overwrite& o : n.overwrites) add(o.output, o.input);
-      add(n.cost_ns);
-      add(n.scratch_bytes, n.stage, n.recomputable);
-    }
-    for (const Stage& stage : problem.stages) add(stage.parts, stage.lanes);
-  }
-  uint64_t value() const { return value_; }
+// A file that holds all values at once is large enough: how much more room there is on the disk,
+// which is another figure at every look, changes nothing.
+SpillLimits useful_limits(const Problem& problem, SpillLimits spill) {
+  int64_t all = 0;
+  for (const ProblemValue& value : problem.values) all += whole_pages(value.bytes);
+  spill.most_bytes = std::min(spill.most_bytes, all);
+  return spill;
+}
 
- private:
-  void mix(uint64_t number) {
-    value_ = (value_ ^ number) * 0x9e3779b97f4a7c15;
-    value_ ^= value_ >> 29;
-  }
-  uint64_t value_ = 0;
-};
+// Budgets of a long step are taken in steps, each less than half a hundredth: those within one have
+// one plan, in whatever process and after whatever was tried before.
+int64_t step_down(int64_t capacity) {
+  if (capacity <= 0) return capacity;
+  const auto size = std::bit_floor(static_cast<uint64_t>(capacity)) / 256;
+  const auto step = std::max<int64_t>(1, static_cast<int64_t>(size));
+  return capacity / step * step;
+}
 
 class Search {
  public:
@@ -104,8 +93,9 @@ class Search {
          const InstantiateOptions& options)
       : graph_(graph), results_(results), rows_(rows), target_(target), options_(options) {
     for (Way way : ways(graph, rows, target, options)) {
-      problems_.push_back(instance(way).problem);
-      squeezers_.emplace_back(problems_.back(), options.spill, options.costs.disk);
+      problems_.push_back(without_names(std::move(instance(way).problem)));
+      spill_.push_back(useful_limits(problems_.back(), options.spill));
+      squeezers_.emplace_back(problems_.back(), spill_.back(), options.costs.disk);
       ways_.push_back(way);
       ways_.back().fastest_ns = squeezers_.back().free_ns() + fed_ns(ways_.back());
     }
@@ -118,17 +108,9 @@ class Search {
   };
   std::optional<Choice> choose(int64_t budget_bytes) {
     const int64_t capacity = budget_bytes - problems_[0].persistent_bytes;
-    std::optional<Choice> best;
     // As it runs best, where that fits, whatever the prediction says.
-    const bool is_free = squeezers_[0].fits_freely(capacity);
-    for (const size_t w : is_free ? std::vector<size_t>{0} : by_time()) {
-      if (best && ways_[w].fastest_ns >= best->plan.step_ns) break;
-      consider(w, capacity, effort(), best);
-    }
-    if (!best) return {};
-    if (effort() == Effort::quick) consider(best->way, capacity, Effort::full, best);
-    best->plan.fastest_ns = ways_[0].fastest_ns;
-    return best;
+    if (squeezers_[0].fits_freely(capacity)) return weigh(capacity, {0});
+    return known_or_weighed(is_long() ? step_down(capacity) : capacity);
   }
 
   PlannedStep best(int64_t budget_bytes) {
@@ -136,6 +118,7 @@ class Search {
     if (!is_known_to_fail(budget_bytes)) choice = choose(budget_bytes);
     if (!choice) choice = least(budget_bytes);
     Plan& plan = choice->plan;
+    plan.fastest_ns = ways_[0].fastest_ns;
     plan.least_ns = least_ns(budget_bytes - plan.persistent_bytes, plan.step_ns);
     const Way& way = ways_[choice->way];
     Instance chosen = instance(way);
@@ -143,76 +126,87 @@ class Search {
     return {std::move(chosen), std::move(plan), way.cut};
   }
 
-  std::vector<CurvePoint> curve(int points) {
-    const int64_t least = least_plan(squeezers_, effort()).budget_bytes;
-    const int64_t most = std::max(least, squeezers_[0].free_plan().total_bytes());
-    std::vector<CurvePoint> curve;
-    for (int i = 0; i < points; ++i) {
-      const int64_t budget = least + (most - least) * i / std::max(1, points - 1);
-      const std::optional<Choice> choice = choose(budget);
-      if (!choice) continue;
-      const size_t nodes = problems_[choice->way].nodes.size() + choice->plan.transfers.size();
-      const PartitionOptions& cut = ways_[choice->way].cut;
-      curve.push_back({.budget_bytes = budget,
-                       .step_ns = choice->plan.step_ns,
-                       .part_rows = cut.forced_part_rows,
-                       .again = static_cast<int>(choice->plan.steps.size() - nodes),
-                       .spilled_bytes = spilled_bytes(problems_[choice->way], choice->plan).written,
-                       .node_by_node = !cut.parts && options_.partition.parts});
+ private:
+  bool is_long() const { return graph_.nodes().size() > kLongStep; }
+  // With which the ways are compared.
+  Effort effort() const { return is_long() ? Effort::quick : Effort::full; }
+
+  std::optional<Choice> weigh(int64_t capacity, const std::vector<size_t>& ways) {
+    std::optional<Choice> best;
+    for (const size_t w : ways) {
+      if (best && ways_[w].fastest_ns >= best->plan.step_ns) break;
+      consider(w, capacity, effort(), best);
     }
-    return curve;
+    if (best && is_long()) consider(best->way, capacity, Effort::full, best);
+    return best;
   }
 
- private:
-  // With which the ways are compared.
-  Effort effort() const { return graph_.nodes().size() > kLongStep ? Effort::quick : Effort::full; }
-
   void consider(size_t way, int64_t capacity, Effort effort, std::optional<Choice>& best) {
-    if (planning_scope != nullptr && capacity <= known_here().failed[way]) return;
     std::optional<Plan> plan = squeezers_[way].plan(capacity, effort);
     squeezers_[way].forget();
-    if (!plan && planning_scope != nullptr) known_here().failed[way] = capacity;
     if (!plan) return;
     plan->step_ns = step_ns(way, *plan);
     if (!best || plan->step_ns < best->plan.step_ns) best = {std::move(*plan), way};
   }
 
+  std::optional<Choice> known_or_weighed(int64_t capacity) {
+    KnownStep* const known = known_here();
+    if (known == nullptr) return weigh(capacity, by_time());
+    const auto tried = std::ranges::find(known->tried, capacity, &KnownStep::Tried::capacity);
+    if (tried != known->tried.end())
+      return tried->plan ? std::optional(choice_of(*tried->plan)) : std::nullopt;
+    std::optional<Choice> choice = weigh(capacity, by_time());
+    KnownStep::Tried now{.capacity = capacity};  // Memory may end here: nothing is kept by halves.
+    if (choice) now.plan = {choice->way, recipe_of(choice->plan, capacity)};
+    known->tried.push_back(std::move(now));
+    return choice;
+  }
+
   // The plan of the least budget, where that is within this one: a search for less may find what
   // the one at this budget has not. So more memory never does worse.
   Choice least(int64_t budget_bytes) {
-    LeastPlan least = known_or_new_least();
-    if (least.budget_bytes > budget_bytes) throw StepBudgetError(least.budget_bytes, budget_bytes);
-    least.plan.step_ns = step_ns(least.way, least.plan);
-    least.plan.fastest_ns = ways_[0].fastest_ns;
-    return {std::move(least.plan), least.way};
+    KnownStep* const known = known_here();
+    std::optional<LeastPlan> found;
+    if (known == nullptr || !known->least) {
+      count_least_search();
+      found = least_plan(squeezers_, effort());
+    }
+    if (known != nullptr && found) {
+      known->least_bytes = found->budget_bytes;
+      const int64_t capacity = found->budget_bytes - found->plan.persistent_bytes;
+      known->least = {found->way, recipe_of(found->plan, capacity)};
+    }
+    const int64_t least_bytes = found ? found->budget_bytes : known->least_bytes;
+    if (least_bytes > budget_bytes) throw StepBudgetError(least_bytes, budget_bytes);
+    if (!found) return choice_of(*known->least);
+    found->plan.step_ns = step_ns(found->way, found->plan);
+    return {std::move(found->plan), found->way};
   }
 
-  LeastPlan known_or_new_least() {
-    if (planning_scope == nullptr) return least_plan(squeezers_, effort());
-    std::optional<LeastPlan>& least = known_here().least;
-    if (!least) least = least_plan(squeezers_, effort());
-    return *least;
+  Choice choice_of(const KnownPlan& known) const {
+    Choice choice{plan_of(problems_[known.way], known.recipe), known.way};
+    choice.plan.step_ns = step_ns(choice.way, choice.plan);
+    return choice;
   }
 
   // The search for the least plan has failed at two hundredths less.
   bool is_known_to_fail(int64_t budget_bytes) {
-    if (planning_scope == nullptr || !known_here().least) return false;
-    return budget_bytes <= known_here().least->budget_bytes / 100 * 98;
+    const KnownStep* const known = known_here();
+    return known != nullptr && known->least && budget_bytes <= known->least_bytes / 100 * 98;
   }
 
-  // Of this step.
-  Known& known_here() {
+  // Of this step, where it is kept.
+  KnownStep* known_here() {
     if (!fingerprint_) {
       Fingerprint all;
       for (const Problem& problem : problems_) all.add(problem);
-      all.add(options_.spill.allowed, options_.spill.most_bytes);
+      for (const SpillLimits& spill : spill_) all.add(spill.allowed, spill.most_bytes);
+      for (const Way& way : ways_) all.add(way.fastest_ns);
       all.add(options_.costs.disk.read);
       all.add(options_.costs.disk.write);
       fingerprint_ = all.value();
     }
-    Known& here = known[*fingerprint_];
-    here.failed.resize(ways_.size(), 0);
-    return here;
+    return known_step(*fingerprint_);
   }
 
   // What no plan can beat, over all ways of cutting.
@@ -222,6 +216,7 @@ class Search {
       if (ways_[w].fastest_ns >= least || squeezers_[w].least_bytes() > capacity) continue;
       const bool free = squeezers_[w].fits_freely(capacity);
       least = std::min(least, free ? ways_[w].fastest_ns : squeezers_[w].least_cost_ns(capacity));
+      squeezers_[w].forget();
     }
     return least;
   }
@@ -257,19 +252,13 @@ class Search {
   Target target_;
   InstantiateOptions options_;
   std::deque<Problem> problems_;
+  std::vector<SpillLimits> spill_;   // Of each problem.
   std::vector<Squeezer> squeezers_;  // Of each problem.
   std::vector<Way> ways_;
   std::optional<uint64_t> fingerprint_;  // Of all of this.
 };
 
 }  // namespace
-
-PlanningScope::PlanningScope() : outer_(std::exchange(planning_scope, this)) {}
-
-PlanningScope::~PlanningScope() {
-  planning_scope = outer_;
-  if (outer_ == nullptr) known.clear();
-}
 
 StepBudgetError::StepBudgetError(int64_t least_bytes, int64_t budget_bytes)
     : BudgetError(
@@ -278,14 +267,6 @@ StepBudgetError::StepBudgetError(int64_t least_bytes, int64_t budget_bytes)
           bytes_text(least_bytes - budget_bytes, Rounding::up)),
       least_bytes_(least_bytes),
       budget_bytes_(budget_bytes) {}
-
-std::vector<CurvePoint> budget_curve(const Graph& graph, const Values& results, int64_t rows,
-                                     const Target& target, int points,
-                                     const InstantiateOptions& options, const CostSource& costs) {
-  InstantiateOptions weighed = options;
-  if (costs) weighed.costs = costs();
-  return Search(graph, results, rows, target, weighed).curve(points);
-}
 
 PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
                         const Target& target, int64_t budget_bytes,

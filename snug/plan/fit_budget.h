@@ -54,7 +54,7 @@ struct CurvePoint {
 };
 
 // While it lives, what a search of this thread has found of a step is kept for the next budget that
-// is tried for it: the least plan, and the ways that fail.
+// is tried for it. It saves time and changes no plan.
 class PlanningScope {
  public:
   PlanningScope();
@@ -62,14 +62,13 @@ class PlanningScope {
   PlanningScope(const PlanningScope&) = delete;
   PlanningScope& operator=(const PlanningScope&) = delete;
 
+  // How often this thread has looked for the least plan of a step.
+  static int least_searches();
+  // The next budget is tried as the first one is.
+  static void forget();
+
  private:
   PlanningScope* outer_;
 };
-
-// So many budgets, evenly from the least that works to what the step takes as it runs best.
-std::vector<CurvePoint> budget_curve(const Graph& graph, const Values& results, int64_t rows,
-                                     const Target& target, int points,
-                                     const InstantiateOptions& options = {},
-                                     const CostSource& costs = {});
 
 }  // namespace snug

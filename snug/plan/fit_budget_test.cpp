@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <thread>
+
 #include "snug/autodiff/gradients.h"
 #include "snug/ops/ops.h"
 
@@ -130,16 +133,15 @@ TEST(FitBudget, MoreMemoryIsNeverMuchSlower) {
   for (void (*build)(TestStep&) : {build_plain, build_coupled}) {
     TestStep step;
     build(step);
-    const std::vector<CurvePoint> curve = budget_curve(step.graph, {step.loss}, kBatch, kTarget, 9);
-    ASSERT_EQ(curve.size(), 9U);
-    for (size_t i = 1; i < curve.size(); ++i) {
-      EXPECT_GT(curve[i].budget_bytes, curve[i - 1].budget_bytes);
-      // The last is as it runs best, whatever is predicted for it.
-      if (i + 1 == curve.size()) continue;
-      EXPECT_LE(curve[i].step_ns, 1.1 * curve[i - 1].step_ns);
+    constexpr int kPoints = 8;
+    const int64_t least = step.least(), most = step.plan(kUnlimited).plan.total_bytes();
+    double before = HUGE_VAL;
+    // The last is as it runs best, whatever is predicted for it.
+    for (int i = 0; i < kPoints; ++i) {
+      const double ns = step.plan(least + (most - least) * i / kPoints).plan.step_ns;
+      EXPECT_LE(ns, 1.1 * before);
+      before = ns;
     }
-    EXPECT_EQ(curve.back().part_rows, 0) << "it fits as it runs best";
-    EXPECT_EQ(curve.back().again, 0);
   }
 }
 
@@ -150,6 +152,60 @@ TEST(FitBudget, ARefusalSaysWhatIsMissing) {
       "the step needs 3.0 MiB at least, but 1.0 MiB are left of the budget for it; 2.0 MiB "
       "more would do");
   EXPECT_EQ(error.exit_code(), 3);
+}
+
+// Long enough to be planned quickly.
+void build_long(TestStep& step) {
+  Value x = step.graph.input("x", {DType::float32, {kRows, 8}});
+  for (int i = 0; i < 120; ++i) x = ops::tanh(step.dense(x, 8));
+  step.finish(x);
+}
+
+void expect_same(const PlannedStep& one, const PlannedStep& other) {
+  EXPECT_EQ(one.plan.arena_bytes, other.plan.arena_bytes);
+  EXPECT_EQ(one.plan.step_ns, other.plan.step_ns);
+  EXPECT_EQ(one.cut.forced_part_rows, other.cut.forced_part_rows);
+  ASSERT_EQ(one.plan.steps.size(), other.plan.steps.size());
+  for (size_t i = 0; i < one.plan.steps.size(); ++i)
+    EXPECT_EQ(one.plan.steps[i].node, other.plan.steps[i].node);
+}
+
+// A budget that a search names is met by a process that knows nothing of the search.
+TEST(PlanningScope, WhatIsKnownChangesNoPlan) {
+  for (void (*build)(TestStep&) : {build_plain, build_coupled, build_long}) {
+    TestStep step;
+    build(step);
+    const PlanningScope once;
+    const int64_t least = step.least(), most = step.plan(kUnlimited).plan.total_bytes();
+    for (const int part : {8, 1, 4, 1, 0}) {
+      const int64_t budget = least + (most - least) * part / 16;
+      const PlannedStep known = step.plan(budget);
+      std::optional<PlannedStep> alone;
+      std::thread([&] { alone = step.plan(budget); }).join();  // What is known is a thread's.
+      expect_same(known, *alone);
+    }
+  }
+}
+
+// How much room the disk has is another figure at every look.
+TEST(PlanningScope, WhatIsKnownIsKnownHoweverLargeTheDiskIs) {
+  TestStep step;
+  build_coupled(step);
+  const PlanningScope once;
+  const auto least = [&](int64_t room) {
+    InstantiateOptions options;
+    options.spill = {.allowed = true, .most_bytes = room};
+    try {
+      plan_within(step.graph, {step.loss}, kBatch, kTarget, 1, options);
+    } catch (const StepBudgetError& error) {
+      return error.least_bytes();
+    }
+    return int64_t{0};
+  };
+  const int before = PlanningScope::least_searches();
+  const int64_t first = least(int64_t{1} << 40);
+  EXPECT_EQ(least((int64_t{1} << 40) - 4096), first);
+  EXPECT_EQ(PlanningScope::least_searches() - before, 1);
 }
 
 }  // namespace

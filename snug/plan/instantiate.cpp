@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "snug/base/error.h"
+#include "snug/base/resident_limit.h"
 #include "snug/plan/plan.h"
 
 namespace snug {
@@ -141,6 +142,7 @@ class Instantiator {
   std::shared_ptr<Kernel> make_kernel(const Node& node, int64_t rows, const Target& target) const {
     Types types = node.input_types();
     for (Type& type : types) type = type.at(rows);
+    const WithoutResidentLimit whole;  // oneDNN would choose another kernel without a word.
     return node.op().kernel(types, target);
   }
 

@@ -14,7 +14,7 @@ constexpr int kLevels = 96;  // Of bytes that are held.
 constexpr int kKeep = -1;    // Instead of a place to divide at.
 
 // rest: the row runs again. first: it has just run for the first time, so the way up costs nothing.
-enum Mode { kRest, kFirst, kModes };
+enum Mode { kRest, kFirst };
 
 // For every row of stretches and every amount of bytes that are held elsewhere: what is made again
 // so that the way down can pass the row, at the least cost.
@@ -24,7 +24,8 @@ class Choices {
       : stretches_(stretches),
         limit_(limit),
         count_(stretches.count()),
-        table_(static_cast<size_t>(kModes) * (count_ + 1) * (count_ + 1) * kLevels) {
+        cost_((rows_before(count_) + count_) * kLevels, HUGE_VAL),
+        division_(cost_.size(), kKeep) {
     for (int from = count_ - 1; from >= 0; --from) {
       for (int to = from + 1; to <= count_; ++to) {
         for (int level = 0; level < kLevels; ++level) {
@@ -37,7 +38,7 @@ class Choices {
 
   bool exists() const { return cost(kFirst, 0, count_, 0) < HUGE_VAL; }
   int division(Mode mode, int from, int to, int level) const {
-    return entry(mode, from, to, level).division;
+    return division_[index(mode, from, to, level)];
   }
   // With so many bytes more.
   int raised(int level, int64_t bytes) const {
@@ -47,21 +48,19 @@ class Choices {
   }
 
  private:
-  struct Entry {
-    double cost = HUGE_VAL;
-    int division = kKeep;
-  };
-
-  size_t index(Mode mode, int from, int to, int level) const {
-    return ((static_cast<size_t>(mode) * (count_ + 1) + from) * (count_ + 1) + to) * kLevels +
-           level;
+  // How many rows begin before this stretch.
+  size_t rows_before(int from) const {
+    return static_cast<size_t>(from) * static_cast<size_t>(2 * count_ - from + 1) / 2;
   }
-  const Entry& entry(Mode mode, int from, int to, int level) const {
-    return table_[index(mode, from, to, level)];
+  // A row that runs for the first time ends at the top: such rows stand behind all others.
+  size_t index(Mode mode, int from, int to, int level) const {
+    const size_t row =
+        mode == kRest ? rows_before(from) + (to - from - 1) : rows_before(count_) + from;
+    return row * kLevels + level;
   }
   double cost(Mode mode, int from, int to, int level) const {
     if (level >= kLevels) return HUGE_VAL;
-    return from == to ? 0 : entry(mode, from, to, level).cost;
+    return from == to ? 0 : cost_[index(mode, from, to, level)];
   }
   bool fits(int level, int64_t bytes) const {
     return static_cast<double>(level) / kLevels * static_cast<double>(limit_) +
@@ -70,13 +69,14 @@ class Choices {
   }
 
   void choose(Mode mode, int from, int to, int level) {
-    Entry best;
+    double best = HUGE_VAL;
+    int division = kKeep;
     const int64_t beside = stretches_.bytes_beside(to - 1);
     if (fits(level, stretches_.bytes_down(from)) &&
         (mode == kFirst || fits(level, beside + stretches_.bytes_up(from, /*saving=*/true)))) {
       const int64_t kept = stretches_.saved_bytes(from);
-      best.cost = (mode == kFirst ? 0 : stretches_.cost_ns(from)) +
-                  (to - from == 1 ? 0 : cost(mode, from + 1, to, raised(level, kept)));
+      best = (mode == kFirst ? 0 : stretches_.cost_ns(from)) +
+             (to - from == 1 ? 0 : cost(mode, from + 1, to, raised(level, kept)));
     }
     double way = 0;
     for (int at = from + 1; at < to; ++at) {
@@ -87,15 +87,19 @@ class Choices {
       const double ns = way +
                         cost(mode, at, to, raised(level, stretches_.crossing_bytes(from, at))) +
                         cost(kRest, from, at, level);
-      if (ns < best.cost) best = {ns, at};
+      if (ns >= best) continue;
+      best = ns;
+      division = at;
     }
-    table_[index(mode, from, to, level)] = best;
+    cost_[index(mode, from, to, level)] = best;
+    division_[index(mode, from, to, level)] = static_cast<int16_t>(division);
   }
 
   const Stretches& stretches_;
   int64_t limit_;
   int count_;
-  std::vector<Entry> table_;
+  std::vector<double> cost_;       // By row and level.
+  std::vector<int16_t> division_;  // The same.
 };
 
 // Carries the choices out.

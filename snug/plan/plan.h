@@ -87,7 +87,8 @@ Plan make_plan(const Problem& problem, int64_t budget_bytes);
 // code with make_plan.
 void validate(const Problem& problem, const Plan& plan);
 
-// The plan as text: totals, bytes by kind, what lives at the peak, the largest first.
-std::string report(const Problem& problem, const Plan& plan);
+// The plan as text: totals, bytes by kind, what lives at the peak, the largest first. A line that
+// takes more than `memory_bytes` to find is left out.
+std::string report(const Problem& problem, const Plan& plan, int64_t memory_bytes = kUnlimited);
 
 }  // namespace snug

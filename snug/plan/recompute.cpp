@@ -23,6 +23,7 @@ constexpr int kMostStretches = 128;    // Of nested starts,
 constexpr int kFewestUnits = 12;       // each with so many units or more.
 constexpr size_t kMostPrograms = 6;    // So many times as long as the program they may be,
 constexpr double kNear = 1.25;         // and so far above the limit.
+constexpr int kLongProgram = 800;      // Units: many rounds over it take long.
 
 using Sequence = std::vector<int>;
 
@@ -82,6 +83,21 @@ class Search {
     cost_ = cost;
     best_ = std::move(shorter);
     return cost;
+  }
+
+  // Where nothing was found yet.
+  void walk_all(const Sequence& sequence) {
+    for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first, WalkOrder::frugal}) {
+      if (!found()) consider(walk(graph_, sequence, limit_, order));
+    }
+  }
+
+  // What takes one pass over the program: to read everything back, or to drop whatever there is no
+  // room for.
+  void try_quickly(const Timeline& program) {
+    if (std::ranges::any_of(graph_.units, is_read))
+      consider(all_read_back(program, limit_), kSettings[0]);
+    walk_all(program.sequence());
   }
 
   // All starts with one setting, then the best of them with all.
@@ -186,6 +202,8 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
   const Timeline timeline(graph, sequence);
   if (timeline.peak() <= limit) return sequence;
   Search search(graph, limit, work);
+  const bool is_long = graph.program_size > kLongProgram;
+  if (effort == Effort::quick && is_long) search.try_quickly(timeline);
   if (effort == Effort::quick) {
     for (size_t s = 0; s < kSettings.size() && !search.found(); ++s)
       search.consider(sequence, kSettings[s]);
@@ -198,9 +216,7 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
       search.try_cheaper(nested_starts(timeline, limit), search_work(graph, Effort::quick));
     if (search.found()) search.recreate();
   }
-  for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first, WalkOrder::frugal}) {
-    if (!search.found()) search.consider(walk(graph, sequence, limit, order));
-  }
+  if (effort != Effort::quick || !is_long) search.walk_all(sequence);
   return search.take();
 }
 

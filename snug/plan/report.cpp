@@ -25,7 +25,8 @@ struct Holder {
 
 class Reporter {
  public:
-  Reporter(const Problem& problem, const Plan& plan) : problem_(problem), plan_(plan) {
+  Reporter(const Problem& problem, const Plan& plan, int64_t memory_bytes)
+      : problem_(problem), plan_(plan), memory_bytes_(memory_bytes) {
     stage_of_.resize(plan.steps.size());
     for (size_t s = 0; s < plan.stages.size(); ++s) {
       for (int t = plan.stages[s].first_step; t < plan.stages[s].last_step; ++t) {
@@ -114,19 +115,32 @@ class Reporter {
                      [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
   }
 
+  static std::string line(const char* name, int64_t bytes, const std::string& note) {
+    return fmt::format("{:<12}{:>10}  {:>15} bytes{}\n", name, bytes_text(bytes), bytes, note);
+  }
+
   std::string totals() const {
-    const auto line = [](const char* name, int64_t bytes, const std::string& note) {
-      return fmt::format("{:<12}{:>10}  {:>15} bytes{}\n", name, bytes_text(bytes), bytes, note);
-    };
     const double share = plan_.max_live_bytes > 0 ? 100.0 * static_cast<double>(plan_.arena_bytes) /
                                                         static_cast<double>(plan_.max_live_bytes)
                                                   : 100.0;
     return line("total", plan_.total_bytes(), "") + line("persistent", plan_.persistent_bytes, "") +
            line("arena", plan_.arena_bytes, fmt::format("  ({:.2f} % of the lower bound)", share)) +
            line("lower bound", plan_.max_live_bytes, "  (most bytes alive at one moment)") +
-           line("least", least_bytes(UnitGraph(problem_)),
-                "  (one node and what must live beside it: no plan in any order is lower)") +
-           spill_line() + time_line() + steps_line();
+           least_line() + spill_line() + time_line() + steps_line();
+  }
+
+  // Every piece of a stage in parts, with its lanes, is looked at: all of them together are the
+  // square of its nodes.
+  std::string least_line() const {
+    constexpr int64_t kOfANode = 512;
+    std::vector<int64_t> nodes(problem_.stages.size());
+    for (const ProblemNode& node : problem_.nodes) ++nodes[node.stage];
+    int64_t needed = 0;
+    for (size_t s = 0; s < nodes.size(); ++s)
+      needed += kOfANode * nodes[s] * (problem_.stages[s].parts > 1 ? nodes[s] : 1);
+    if (needed > memory_bytes_) return {};
+    return line("least", least_bytes(UnitGraph(problem_)),
+                "  (one node and what must live beside it: no plan in any order is lower)");
   }
 
   std::string spill_line() const {
@@ -209,6 +223,7 @@ class Reporter {
 
   const Problem& problem_;
   const Plan& plan_;
+  int64_t memory_bytes_;
   std::vector<int> stage_of_;  // By step.
   std::vector<Holder> holders_, at_peak_;
   int peak_step_ = 0;
@@ -217,8 +232,8 @@ class Reporter {
 
 }  // namespace
 
-std::string report(const Problem& problem, const Plan& plan) {
-  return Reporter(problem, plan).text();
+std::string report(const Problem& problem, const Plan& plan, int64_t memory_bytes) {
+  return Reporter(problem, plan, memory_bytes).text();
 }
 
 }  // namespace snug

@@ -33,6 +33,14 @@ TEST(Report, SaysWhatNoPlanCanBeat) {
   EXPECT_NE(text.find(std::to_string(least) + " bytes  (one node and"), std::string::npos) << text;
 }
 
+TEST(Report, LeavesOutWhatTakesTooMuchMemoryToFind) {
+  const Problem problem = testing::training_chain(12, 3);
+  const Plan plan = make_plan(problem, kUnlimited);
+  const std::string text = report(problem, plan, /*memory_bytes=*/1000);
+  EXPECT_EQ(text.find("one node and"), std::string::npos) << text;
+  EXPECT_NE(text.find("peak: step "), std::string::npos) << text;
+}
+
 TEST(Report, WorksForAnyPlan) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const Problem problem = testing::RandomProblem(seed).make();

@@ -87,4 +87,29 @@ std::vector<std::vector<int>> seeds(const Timeline& program, int64_t limit, int6
   return result;
 }
 
+std::vector<int> all_read_back(const Timeline& program, int64_t limit) {
+  const UnitGraph& graph = program.graph();
+  std::vector<int> above{0};  // Positions before p that are above the limit.
+  for (const int64_t live : program.live()) above.push_back(above.back() + (live > limit ? 1 : 0));
+  std::vector<std::pair<int, int>> reads;  // Position, unit.
+  for (int v = 0; v < static_cast<int>(graph.bytes.size()); ++v) {
+    const int unit = graph.producer[v];
+    if (unit < 0 || !is_read(graph.units[unit])) continue;
+    const std::span<const Touch> touches = program.touches(v);
+    for (size_t i = 1; i < touches.size(); ++i) {
+      const int from = touches[i - 1].position + 1, to = touches[i].position;
+      const bool waits = !touches[i].write && to > from && above[to] > above[from];
+      if (waits && program.section(to) == graph.units[unit].section) reads.push_back({to, unit});
+    }
+  }
+  std::ranges::sort(reads);
+  std::vector<int> sequence;
+  auto read = reads.begin();
+  for (int p = 0; p <= program.length(); ++p) {
+    for (; read != reads.end() && read->first == p; ++read) sequence.push_back(read->second);
+    if (p < program.length()) sequence.push_back(program.sequence()[p]);
+  }
+  return sequence;
+}
+
 }  // namespace snug

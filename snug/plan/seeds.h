@@ -14,4 +14,8 @@ namespace snug {
 // longer than the stretch between two of them. None of them needs to hold the limit.
 std::vector<std::vector<int>> seeds(const Timeline& program, int64_t limit, int64_t& work);
 
+// The program, in which every value that can be read back from the file is, before each reader, if
+// it waited where the program is above the limit.
+std::vector<int> all_read_back(const Timeline& program, int64_t limit);
+
 }  // namespace snug

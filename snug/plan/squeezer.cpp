@@ -20,6 +20,7 @@ constexpr int kTries = 6;
 constexpr int kSmallTries = 40;  // Where the best sequence of each limit is known.
 
 constexpr int kManyUnits = 6000;
+constexpr int kLongProgram = 800;  // Units: with a file, less is looked for without it.
 // Of the time without a budget: more than this is worth another look, in the program's own order.
 constexpr double kDear = 1.2;
 
@@ -164,6 +165,10 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
 
 std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
   if (capacity < least_without_file()) return {};
+  // Where there is a file, too, and any plan is hard to find without it, a good one is not there.
+  const bool is_long = graph().program_size > kLongProgram;
+  if (is_long && spill_.allowed && effort == Effort::full && !squeeze(capacity, Effort::quick))
+    return {};
   std::optional<Plan> plan = squeeze(capacity, effort);
   if (effort == Effort::quick) return plan;
   const double least = kDear * graph().cost_ns(graph().program());
@@ -208,6 +213,7 @@ std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
   if (fits_freely(capacity)) return free_plan();
   std::optional<Plan> plan = recomputed(capacity, effort);
   if (!spill_.allowed || (plan && effort == Effort::quick)) return plan;
+  if (capacity < least_bytes()) return plan;
   const double found_ns = plan ? predicted_ns(*problem_, *plan) : HUGE_VAL;
   if (found_ns <= kGoodEnough * free_ns_) return plan;
   std::optional<Plan> other = spilled(capacity, effort);
@@ -235,7 +241,11 @@ class Lowering {
   explicit Lowering(std::span<Squeezer> ways) : ways_(ways) {
     failed_.fill(std::vector<int64_t>(ways.size(), 0));
     persistent_ = ways[0].problem().persistent_bytes;
-    for (size_t w = 0; w < ways.size(); ++w) order_.push_back(w);
+    for (size_t w = 0; w < ways.size(); ++w) {
+      order_.push_back(w);
+      ways[w].least_bytes();  // It keeps the figure.
+      ways[w].forget();
+    }
     std::ranges::stable_sort(order_, {}, [&](size_t w) { return ways[w].least_bytes(); });
     take(0, ways[0].free_plan(), ways[0].free_plan().arena_bytes);
     if (const Plan& plan = ways[order_[0]].free_plan(); plan.arena_bytes < capacity_)

@@ -16,6 +16,8 @@ void Timeline::collect() {
   const int end = length();
   std::vector<char> ran(graph_.units.size(), 0);
   begin_.assign(values + 1, 0);
+  first_.reserve(sequence_.size());
+  section_.reserve(sequence_.size() + 1);
   int section = 0;
   for (const int u : sequence_) {
     first_.push_back(!std::exchange(ran[u], 1) && !graph_.is_piece(u));

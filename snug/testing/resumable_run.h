@@ -48,12 +48,22 @@ struct Result {
   std::vector<int> epochs;
   std::string log;
   std::vector<int64_t> rows;
+  std::string checkpoint;  // The bytes of the newest.
   friend bool operator==(const Result&, const Result&) = default;
 };
 
+inline std::string newest_checkpoint(FileSystem& files) {
+  std::string newest;
+  for (const std::string& name : files.list("saved")) {
+    if (name.ends_with(".ckpt") && name != "best.ckpt") newest = name;
+  }
+  return newest.empty() ? "" : read_text(files, (Path("saved") / newest).string());
+}
+
 inline Result result_of(RunSetup& setup, const History& history) {
-  return {setup.model.get_weights(), history.history, history.epoch,
-          read_text(*setup.files, "log.csv"), setup.source->take()};
+  return {
+      setup.model.get_weights(),          history.history,      history.epoch,
+      read_text(*setup.files, "log.csv"), setup.source->take(), newest_checkpoint(*setup.files)};
 }
 
 inline Result undisturbed(const Rows& rows, const Optimizer& optimizer = RunSetup::Adam(0.01)) {

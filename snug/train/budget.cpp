@@ -5,7 +5,10 @@
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
+#include "snug/base/heap.h"
+#include "snug/base/log.h"
 #include "snug/base/memory.h"
+#include "snug/exec/program.h"
 #include "snug/ops/ops.h"
 #include "snug/plan/fit_budget.h"
 
@@ -34,24 +37,53 @@ void touch_planning() {
   }
 }
 
+// So is what only the first kernel of a process needs.
+void touch_compiling() {
+  constexpr int64_t kRows = 16;
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {snug::kRows, 32}});
+  const Value y = ops::matmul(x, graph.input("w", {DType::float32, {32, 32}}));
+  PlannedStep step = plan_within(graph, {y}, kRows, {.threads = 2}, kUnlimited);
+  Program(graph, std::move(step.instance), std::move(step.plan)).compile();
+}
+
 }  // namespace
 
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
   if (memory < 0)
     throw Error("memory is {} bytes; give a budget, or 0 for what the machine leaves", memory);
-  if (whole_process && memory > 0) touch_planning();
+  if (whole_process && memory > 0) {
+    touch_planning();
+    touch_compiling();
+  }
   Budget budget{.whole_process = whole_process};
   if (whole_process) budget.file_pages = FilePages::resident();
   budget.before_bytes = resident_bytes() - held_bytes;
   if (whole_process) {
     budget.process_bytes = budget.before_bytes;
     budget.kernel_bytes = kernel_bytes();
+    budget.peak_bytes = peak_resident_bytes();
   }
   budget.reserve_bytes = 4_MiB;  // Of a small step.
   budget.bytes =
       memory > 0 ? memory
                  : budget.process_bytes + held_bytes + available_memory().default_budget_bytes();
   return budget;
+}
+
+void limit_to_machine(Budget& budget) {
+  const AvailableMemory memory = available_memory();
+  const int64_t most =
+      budget.process_bytes + (resident_bytes() - budget.before_bytes) + memory.bytes();
+  if (budget.bytes <= most) return;
+  log_message(LogLevel::warning, "memory is {}, but {} leaves {}; the plan is made for that",
+              bytes_text(budget.bytes), memory.binding().name, bytes_text(most));
+  budget.bytes = most;
+}
+
+void release_unused(const Budget& budget) {
+  release_free_heap();
+  if (budget.whole_process) FilePages::resident().minus(budget.file_pages).give_back();
 }
 
 Budget without_limit(Budget budget) {
@@ -66,6 +98,28 @@ int64_t chance_bytes(const Budget& budget, int64_t bytes) {
 
 int64_t estimated_reserve(const Graph& step) {
   return 1_MiB + static_cast<int64_t>(step.nodes().size()) * 4_KiB;
+}
+
+void TrialStart::note_first_run() { free_bytes_ = resident_bytes() - resident_in_use(); }
+
+void TrialStart::note() {
+  in_use_bytes_ = resident_in_use();
+  resident_bytes_ = resident_bytes();
+}
+
+Budget TrialStart::begin(Budget budget) {
+  if (in_use_bytes_ == 0) return budget;
+  left_in_use_ = resident_in_use() - in_use_bytes_;
+  left_bytes_ = resident_bytes() - resident_bytes_;
+  budget.room_bytes = budget.bytes + left_bytes_;
+  budget.before_bytes += left_bytes_;
+  return budget;
+}
+
+int64_t TrialStart::hidden_bytes() const {
+  if (in_use_bytes_ == 0) return 0;
+  const int64_t alone = resident_in_use() - left_in_use_ + free_bytes_;
+  return std::max<int64_t>(0, alone - (resident_bytes() - left_bytes_));
 }
 
 AloneScope::AloneScope() : begun_(++scopes_begun) {

@@ -33,6 +33,7 @@ class CheckpointOutput {
     number(static_cast<uint16_t>(text.size()));
     bytes(std::as_bytes(std::span(text)));
   }
+  size_t size() const { return size_; }
   std::vector<std::byte> take() {
     bytes_.resize(size_);
     return std::move(bytes_);

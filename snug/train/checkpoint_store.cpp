@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "snug/base/bytes.h"
 #include "snug/base/log.h"
@@ -19,6 +20,14 @@ std::optional<int64_t> step_of(const std::string& name) {
   int64_t step = 0;
   const auto [stop, error] = std::from_chars(name.data(), end, step);
   return error == std::errc() && stop == end ? std::optional(step) : std::nullopt;
+}
+
+// Without what a person would be told to do, which is being done.
+std::string what_is_wrong(const FileError& error) {
+  constexpr std::string_view kAdvice = "take an older checkpoint";
+  std::string text = error.what();
+  if (text.ends_with(kAdvice)) text.resize(text.size() - kAdvice.size() - 2);
+  return text;
 }
 
 }  // namespace
@@ -64,7 +73,7 @@ std::optional<Path> CheckpointStore::newest_good() {
       put_aside(damaged);
       return path;
     } catch (const FileError& error) {
-      log_message(LogLevel::warning, "{}; the one before it is taken", error.what());
+      log_message(LogLevel::warning, "{}; it is passed over", what_is_wrong(error));
       damaged.push_back(path);
     }
   }
@@ -84,15 +93,26 @@ void CheckpointStore::put_aside(const std::vector<Path>& damaged) {
   }
 }
 
+// Of those that are there: newer ones take their places.
+int64_t CheckpointStore::bytes_to_go() const {
+  int64_t bytes = options_.best.empty() ? 0 : files_.size(best()).value_or(0);
+  const std::vector<Path> paths = newest_first();
+  for (size_t i = 0; i < paths.size() && std::cmp_less(i, options_.keep); ++i)
+    bytes += files_.size(paths[i]).value_or(0);
+  return bytes;
+}
+
 void CheckpointStore::expect_room(int64_t checkpoint_bytes) const {
   const int64_t files = options_.keep + 1 + (options_.best.empty() ? 0 : 2);
-  const int64_t needed = checkpoint_bytes * files, free = files_.free_bytes(options_.directory);
+  const int64_t there = bytes_to_go(), needed = checkpoint_bytes * files - there;
+  const int64_t free = files_.free_bytes(options_.directory);
   if (free >= needed) return;
   throw FileError(
-      "{}: {} checkpoints of {} each need {}, but {} are free there; make room, choose another "
+      "{}: {} checkpoints of {} each need {}{}, but {} are free there; make room, choose another "
       "folder, or keep fewer",
       options_.directory.string(), files, bytes_text(checkpoint_bytes, Rounding::up),
-      bytes_text(needed, Rounding::up), bytes_text(free));
+      bytes_text(needed, Rounding::up), there > 0 ? " beside those that are there" : "",
+      bytes_text(free));
 }
 
 bool CheckpointStore::write(const Path& path, const std::vector<CheckpointSection>& sections,

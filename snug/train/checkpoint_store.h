@@ -43,6 +43,7 @@ class CheckpointStore {
  private:
   bool write(const Path& path, const std::vector<CheckpointSection>& sections,
              const std::vector<CheckpointVariable>& variables);
+  int64_t bytes_to_go() const;
   void remove_old();
   void put_aside(const std::vector<Path>& damaged);
 

@@ -6,6 +6,7 @@
 #include "snug/data/source_testing.h"
 #include "snug/testing/faulty_file.h"
 #include "snug/testing/memory_files.h"
+#include "snug/testing/small_disk.h"
 #include "snug/testing/temp_dir.h"
 #include "snug/train/fit_testing.h"
 
@@ -79,6 +80,20 @@ TEST(CheckpointStore, RefusesADiskWithoutRoom) {
   expect_within(message, "keep fewer");
 }
 
+// A run that goes on has its checkpoints there already: they go when new ones come.
+TEST(CheckpointStore, CountsTheRoomOfThoseThatWillGo) {
+  MemoryFiles inner;
+  Store before(inner, 5);
+  for (const int64_t step : {1, 2, 3, 4}) before.save(step);
+  const int64_t bytes = inner.size("saved/0000000004.ckpt").value();
+  SmallDisk files(inner, bytes);
+  EXPECT_NO_THROW(Store(files, 2).store.expect_room(bytes));
+  EXPECT_NO_THROW(Store(files, 4).store.expect_room(bytes));
+  EXPECT_THROW(Store(files, 5).store.expect_room(bytes), FileError);
+  SmallDisk fuller(inner, bytes - 1);
+  EXPECT_THROW(Store(fuller, 2).store.expect_room(bytes), FileError) << "one is written first";
+}
+
 TEST(CheckpointStore, ADamagedOneIsNotAmongThoseToKeep) {
   MemoryFiles files;
   Store store(files);
@@ -105,7 +120,7 @@ TEST(CheckpointStore, OneThatTheDiskDoesNotGiveIsPassedOver) {
   files.fail_call(2, Fault::input_output);  // The first one lists the names.
   LogText log;
   EXPECT_EQ(store.store.newest_good(), Path("saved/0000000001.ckpt"));
-  expect_within(log.messages, "the one before it is taken");
+  expect_within(log.messages, "it is passed over");
 }
 
 TEST(CheckpointStore, WhatCannotBeRemovedIsWarnedOf) {

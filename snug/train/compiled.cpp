@@ -1,6 +1,7 @@
 #include "snug/train/compiled.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "snug/base/error.h"
@@ -42,6 +43,10 @@ void Compiled::check_outputs() const {
   if (!options_.loss_weights.empty() && options_.loss_weights.size() != outputs) {
     throw Error("compile: {} loss_weights were given for {} outputs; give one for each output",
                 options_.loss_weights.size(), outputs);
+  }
+  for (const double weight : options_.loss_weights) {
+    if (!std::isfinite(weight))
+      throw Error("compile: loss_weights has {}; give a number for each output", weight);
   }
   if (!options_.output_metrics.empty() && options_.output_metrics.size() != outputs) {
     throw Error("compile: output_metrics has {} lists for {} outputs; give one for each output",

@@ -60,6 +60,8 @@ void DeadUnits::end_epoch(int epoch) {
   }
 }
 
-void DeadUnits::state(StateVisitor& visitor) { visitor.visit("dead_units_warned_of", warned_of_); }
+void DeadUnits::state(StateVisitor& visitor) {
+  visitor.visit_as_many("dead_units_warned_of", warned_of_);
+}
 
 }  // namespace snug

@@ -145,8 +145,8 @@ void Divergence::state(StateVisitor& visitor) {
   visitor.visit("steps", steps_);
   visitor.visit("loss_sum", loss_sum_);
   visitor.visit("least_loss", least_loss_);
-  visitor.visit("squares", squares_);
-  visitor.visit("warned_of", warned_of_);
+  visitor.visit_as_many("squares", squares_);
+  visitor.visit_as_many("warned_of", warned_of_);
   visitor.visit("worse_epochs", worse_epochs_);
 }
 

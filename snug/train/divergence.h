@@ -44,6 +44,7 @@ class Divergence {
 
   void begin_epoch();
   void step(double loss, double gradient_norm, std::span<const double> square_norms);
+  int64_t steps() const { return steps_; }  // Of this epoch so far.
   // What is wrong, where the run is to be stopped. Asked again without steps it finds nothing.
   std::optional<std::string> end_epoch(int epoch);
   // After the last epoch: a run that ends worse than a constant prediction is warned of, however

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "snug/train/fit_testing.h"
+#include "snug/train/state_bytes.h"
 
 namespace snug {
 namespace {
@@ -134,6 +135,22 @@ TEST(Divergence, HealthyCurvesRaiseNoAlarm) {
     }
     EXPECT_EQ(log.messages, "") << "seed " << seed;
   }
+}
+
+// A checkpoint of the same layers of which others were frozen: its numbers are of other weights.
+TEST(Divergence, HasNumbersOfItsOwnWeightsAlone) {
+  const auto state_of = [](Divergence& divergence) {
+    StateWriter writer;
+    divergence.state(writer);
+    return writer.take();
+  };
+  Divergence one({{"only/kernel", true}}, 1e4), two = two_layers();
+  const size_t bytes = state_of(two).size();
+  run_epoch(one, 1, {1});
+  StateReader reader(state_of(one), "test");
+  two.state(reader);
+  EXPECT_EQ(state_of(two).size(), bytes);
+  EXPECT_EQ(two.steps(), 30);
 }
 
 }  // namespace

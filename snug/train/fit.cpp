@@ -62,23 +62,24 @@ std::optional<int64_t> FitRun::steps_of_epoch() const {
 }
 
 History FitRun::run(bool ends) {
-  History history;
   Progress progress(options_.verbose, options_.epochs, steps_of_epoch(), disk_note(plan_));
   const RateScope rate(model_.compiled());
   configured_rate_ = rate.configured();
-  begin(history);
+  begin();
+  has_begun_ = true;
+  if (begun_) begun_();
   guard_->forget_variables();
-  Logs logs;
+  Logs last;
   // One that has begun comes to its end, though it may have been stopped when it was interrupted.
   for (int epoch = epoch_; epoch < options_.epochs && (in_epoch_ || !model_.stop_training);
        ++epoch) {
-    logs.clear();
+    Logs logs;
     progress.begin_epoch(epoch);
     if (!in_epoch_) {
       for (const CallbackPtr& callback : callbacks_) callback->on_epoch_begin(epoch);
     }
     try {
-      run_epoch(epoch, logs, progress);
+      if (!run_epoch(epoch, logs, progress)) break;
       if (!was_interrupted_ && validates_after(epoch)) validate_epoch(epoch, logs);
     } catch (const NumericsError&) {
       save_stopped();
@@ -92,24 +93,28 @@ History FitRun::run(bool ends) {
       if (!in_step_) save_stopped();
       throw;
     }
-    if (was_interrupted_) return history;
+    if (was_interrupted_) return std::move(history_);
     if (checkpoints_) checkpoints_->take_back();
     for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch, logs);
     if (!callbacks_.empty()) guard_->forget_variables();
     // After the callbacks, as in Keras: the line shows what they added.
     progress.end_epoch(logs);
-    history.add(epoch, logs, options_.epochs);
+    if (checkpoints_ && HistoryView::may_move(history_, options_.epochs))
+      checkpoints_->finish_writing();
+    history_.add(epoch, logs, options_.epochs);
     after_epoch(epoch, logs);
-    if (is_interrupted()) return history;
+    if (is_interrupted()) return std::move(history_);
+    last = std::move(logs);
   }
   guard_->end_run();
   if (checkpoints_) checkpoints_->finish(steps_);
   if (ends) finish();
-  for (const CallbackPtr& callback : callbacks_) callback->on_train_end(logs);
-  return history;
+  for (const CallbackPtr& callback : callbacks_) callback->on_train_end(last);
+  return std::move(history_);
 }
 
-void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
+// False where there was nothing to train on any more.
+bool FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   Compiled::Phase& phase = model_.compiled().phase(true, {});
   const bool resumed = in_epoch_;
   if (!resumed) phase.reset();
@@ -121,11 +126,17 @@ void FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   }
   guard_->begin_epoch(resumed);
   in_epoch_ = true;
-  // One that was stopped behind its last step has no more.
-  trained_ ? progress.steps_done(step_) : run_steps(epoch, progress);
-  if (was_interrupted_) return;
-  guard_->end_epoch(epoch);
+  if (trained_) {
+    // One that was stopped behind its last step has no more, and its verdict behind it.
+    progress.steps_done(step_);
+  } else {
+    run_steps(epoch, progress);
+    if (was_interrupted_) return true;
+    if (!in_epoch_) return false;
+    guard_->end_epoch(epoch);
+  }
   logs = phase.logs();
+  return true;
 }
 
 void FitRun::run_steps(int epoch, Progress& progress) {
@@ -177,8 +188,21 @@ void FitRun::end_steps(int epoch, int64_t done) {
                 done, most, epoch + 1);
     if (data_->access() != Access::random) model_.stop_training = true;
   }
-  if (done == 0 && !ran_out)
+  if (done == 0 && ran_out && steps_ > 0) {
+    in_epoch_ = false;  // What had no step has no loss, either.
+    return;
+  }
+  if (done == 0)
     throw no_rows(fmt::format("fit: the source gave no rows in epoch {}", epoch + 1), *data_);
+  if (done > 0 && guard_->has_skipped_all()) {
+    in_epoch_ = false;  // It begins again when the run goes on.
+    step_ = 0;
+    throw NumericsError(
+        "fit: every batch of epoch {} was skipped, so nothing of it was trained and it has no "
+        "loss. The model is as after the epoch before; mend what the warnings name, or lower the "
+        "learning rate",
+        epoch + 1);
+  }
   trained_ = true;
 }
 
@@ -203,6 +227,7 @@ void FitRun::validate_epoch(int epoch, Logs& logs) {
     batch->program->run(batch->info);
     const Logs now = batch_logs ? phase.logs() : Logs();
     for (const CallbackPtr& callback : callbacks_) callback->on_test_batch_end(done, now);
+    if (is_interrupted()) return;  // A run that goes on validates again.
   }
   if (done == 0) {
     throw no_rows(fmt::format("fit: validation_data gave no rows in epoch {}", epoch + 1),

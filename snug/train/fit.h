@@ -1,6 +1,7 @@
 // One fit: what it is made of, and its loop.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "snug/base/error.h"
@@ -11,6 +12,7 @@
 #include "snug/train/fit_guard.h"
 #include "snug/train/fit_machine.h"
 #include "snug/train/fit_setup.h"
+#include "snug/train/history_view.h"
 
 namespace snug {
 
@@ -34,10 +36,13 @@ class FitRun {
   void free_arena() { arena_ = Arena(); }
   // A text about the run that its checkpoints carry: the run file; before run().
   void set_description(std::string text) { description_ = std::move(text); }
+  // Called by run() when nothing is left that may refuse it, before its first step.
+  void set_begun(std::function<void()> begun) { begun_ = std::move(begun); }
+  bool has_begun() const { return has_begun_; }
   SavingCost saving_cost() const { return checkpoints_ ? checkpoints_->cost() : SavingCost(); }
-  // Whether the run was stopped by bad numbers or rows, or a file of rows that cannot be read, with
-  // a checkpoint of the step before.
-  bool was_saved() const { return stopped_ && checkpoints_.has_value(); }
+  // Whether the run was interrupted, or stopped by bad numbers or rows, or by a file of rows that
+  // cannot be read, and there is a checkpoint of the step before.
+  bool was_saved() const { return was_saved_; }
   // Whether run() came back because options.interrupted said so.
   bool was_interrupted() const { return was_interrupted_; }
 
@@ -45,17 +50,21 @@ class FitRun {
   void start();
   void prepare();
   void release();
+  void describe_step();
   void bind();
   SpillQueue* open_spill_file();
   void warm_up();
   void open_checkpoints();
   FitMachine machine() const;
-  RunContents contents(History& history);
+  RunContents contents();
+  void bring_up_to_date();
   void visit_progress(StateVisitor& visitor);
+  void visit_rates(StateVisitor& visitor);
+  void visit_logs(StateVisitor& visitor);
   void visit_description(StateVisitor& visitor) const;
-  void begin(History& history);
+  void begin();
   bool is_interrupted();
-  void run_epoch(int epoch, Logs& logs, class Progress& progress);
+  bool run_epoch(int epoch, Logs& logs, class Progress& progress);
   void run_steps(int epoch, class Progress& progress);
   void end_steps(int epoch, int64_t done);
   void after_step();
@@ -90,14 +99,20 @@ class FitRun {
   bool trained_ = false;       // It has no more steps; its end may be still to come.
   int64_t steps_ = 0;          // Of all epochs.
   bool takes_batches_ = true;  // Not yet, if resumed.
-  Stager::Place place_;        // Of a resumed run.
+  // As of the last save, or of a resumed run.
+  Stager::Place place_;
+  double was_configured_rate_ = 0, rate_ = 0;
+  History history_;
+  HistoryView history_view_;
   std::optional<FitCheckpoints> checkpoints_;
   std::optional<BestEpoch> best_;
   double configured_rate_ = 0;
   std::string description_;
+  std::function<void()> begun_;
+  bool has_begun_ = false;
   bool was_interrupted_ = false;
   bool in_step_ = false;  // The state may be half of a step's.
-  bool stopped_ = false;  // By the guard, or for bad rows.
+  bool was_saved_ = false;
 };
 
 // The shapes of one row of each target field, checked against the model's outputs in number.

@@ -1,6 +1,6 @@
 #include "snug/train/fit_checkpoints.h"
 
-#include <sstream>
+#include <set>
 #include <utility>
 
 #include "snug/base/log.h"
@@ -21,6 +21,21 @@ class Stopwatch {
   using Clock = std::chrono::steady_clock;
   double& seconds_;
   Clock::time_point start_ = Clock::now();
+};
+
+// Whether anything is visited at all: asked before a section is made ready for it.
+class Listener final : public StateVisitor {
+ public:
+  bool has_heard = false;
+
+  using StateVisitor::visit;
+  void visit(std::string_view, int64_t&) override { has_heard = true; }
+  void visit(std::string_view, double&) override { has_heard = true; }
+  void visit(std::string_view, std::string&) override { has_heard = true; }
+  void visit(std::string_view, std::vector<double>&) override { has_heard = true; }
+  void visit_values(std::string_view, const Tensor&) override { has_heard = true; }
+  bool reads() const override { return false; }
+  void sync_first(std::shared_ptr<File>) override { has_heard = true; }
 };
 
 }  // namespace
@@ -55,10 +70,27 @@ void FitCheckpoints::read_part(const StatePart& part) const {
   part.visit(reader);
 }
 
+// What the checkpoint's model has and this one has not: its layers are others.
+static void expect_no_others(const CheckpointFile& file,
+                             const std::vector<CheckpointVariable>& wanted) {
+  std::set<std::string_view> names;
+  for (const CheckpointVariable& variable : wanted) names.insert(variable.name);
+  for (const CheckpointFile::Variable& there : file.variables()) {
+    const bool is_models =
+        there.name.starts_with("weights/") || there.name.starts_with("optimizer/");
+    if (!is_models || names.contains(there.name)) continue;
+    throw Error(
+        "{}: it is of another model: {} is {} there and missing here; resume with the model that "
+        "wrote it",
+        file.path().string(), there.name, there.type);
+  }
+}
+
 void FitCheckpoints::load(const RunContents& contents) const {
   // What may be refused comes first, what the run only compares before what it takes over; the
   // model is touched last.
   file_->expect(contents.variables);
+  expect_no_others(*file_, contents.variables);
   for (const StatePart& part : contents.parts) file_->expect(part.name);
   for (const bool is_fixed : {true, false}) {
     for (const StatePart& part : contents.parts) {
@@ -72,9 +104,7 @@ void FitCheckpoints::load(const RunContents& contents) const {
 void FitCheckpoints::start(RunContents contents, int64_t steps, int copying_threads) {
   contents_ = std::move(contents);
   file_.reset();
-  sections_.all.clear();
-  for (const StatePart& part : contents_.parts) sections_.all.push_back({part.name, {}});
-  fill_sections();
+  list_parts();
   store_.expect_room(checkpoint_bytes(sections_.all, contents_.variables));
   if (copying_threads > 0) {
     copy_.reserve(contents_.variables, copying_threads);
@@ -84,27 +114,54 @@ void FitCheckpoints::start(RunContents contents, int64_t steps, int copying_thre
   last_steps_ = steps;
 }
 
-bool FitCheckpoints::is_up_to_date(size_t part) const {
-  if (sections_.all[part].bytes.empty()) return false;
-  const StatePart::Changes changes = contents_.parts[part].changes;
-  return changes == StatePart::Changes::never ||
-         (changes == StatePart::Changes::at_epochs && !epoch_ended_);
+// All of them once; from now on only what changes.
+void FitCheckpoints::list_parts() {
+  using Changes = StatePart::Changes;
+  sections_ = {};
+  numbers_.clear();
+  of_steps_.clear();
+  of_epochs_.clear();
+  for (size_t i = 0; i < contents_.parts.size(); ++i) {
+    const StatePart& part = contents_.parts[i];
+    sections_.all.push_back({part.name, {}});
+    if (part.changes == Changes::in_place) {
+      sections_.all[i].bytes = numbers_.add(i, part.visit);
+      continue;
+    }
+    fill_section(i);
+    if (part.changes == Changes::at_steps) of_steps_.push_back(i);
+    if (part.changes == Changes::at_epochs) of_epochs_.push_back(i);
+  }
+  epoch_ended_ = is_of_epoch_ = false;
+}
+
+// Most callbacks keep nothing, and none should be waited for.
+bool FitCheckpoints::is_silent(size_t part) const {
+  if (!sections_.all[part].bytes.empty()) return false;
+  Listener listener;
+  contents_.parts[part].visit(listener);
+  return !listener.has_heard;
+}
+
+void FitCheckpoints::fill_section(size_t part) {
+  const std::string& name = contents_.parts[part].name;
+  StateWriter writer(std::move(sections_.all[part].bytes));
+  contents_.parts[part].visit(writer);
+  sections_.all[part].bytes = writer.take();
+  for (const auto& [array, values] : writer.values())
+    sections_.lent.push_back({name + "/" + array, values});
+  sections_.files.insert(sections_.files.end(), writer.files().begin(), writer.files().end());
 }
 
 void FitCheckpoints::fill_sections() {
   sections_.lent.clear();
   sections_.files.clear();
-  for (size_t i = 0; i < contents_.parts.size(); ++i) {
-    const StatePart& part = contents_.parts[i];
-    if (is_up_to_date(i)) continue;
-    StateWriter writer(std::move(sections_.all[i].bytes));
-    part.visit(writer);
-    sections_.all[i].bytes = writer.take();
-    for (const auto& [name, values] : writer.values())
-      sections_.lent.push_back({part.name + "/" + name, values});
-    sections_.files.insert(sections_.files.end(), writer.files().begin(), writer.files().end());
+  for (const size_t part : of_steps_) {
+    if (!is_silent(part)) fill_section(part);
   }
-  epoch_ended_ = false;
+  contents_.bring_up_to_date();
+  numbers_.take();
+  is_of_epoch_ |= std::exchange(epoch_ended_, false);
 }
 
 void FitCheckpoints::after_step(int64_t steps) {
@@ -126,10 +183,10 @@ void FitCheckpoints::after_epoch(int epoch, int64_t steps, bool is_best) {
   if (request.step || request.best) save(request);
 }
 
-void FitCheckpoints::save(int64_t steps) { save_in_place({.step = steps}); }
+bool FitCheckpoints::save(int64_t steps) { return save_in_place({.step = steps}); }
 
 void FitCheckpoints::save(const Request& request) {
-  if (copy_.is_empty()) return save_in_place(request);
+  if (copy_.is_empty()) return static_cast<void>(save_in_place(request));
   wait();
   const Stopwatch stalled(cost_.stalled_seconds);
   if (!prepare(request)) return;
@@ -138,10 +195,10 @@ void FitCheckpoints::save(const Request& request) {
   writer_.start([this] { write(copy_.variables()); });
 }
 
-void FitCheckpoints::save_in_place(const Request& request) {
+bool FitCheckpoints::save_in_place(const Request& request) {
   wait();
   const Stopwatch stalled(cost_.stalled_seconds);
-  if (prepare(request)) write(contents_.variables);
+  return prepare(request) && write(contents_.variables);
 }
 
 void FitCheckpoints::wait() {
@@ -167,38 +224,29 @@ bool FitCheckpoints::prepare(const Request& request) {
   }
 }
 
-void FitCheckpoints::write(std::vector<CheckpointVariable> variables) {
+// False where it failed: warned of.
+bool FitCheckpoints::write(std::vector<CheckpointVariable> variables) {
+  numbers_.put_into(sections_.all);
+  if (std::exchange(is_of_epoch_, false)) {
+    for (const size_t part : of_epochs_) fill_section(part);
+  }
   try {
     for (const std::shared_ptr<File>& file : sections_.files) file->sync();
   } catch (const FileError& error) {
-    return store_.warn(error.what());
+    store_.warn(error.what());
+    return false;
   }
   sections_.files.clear();  // Their owners may close them.
   variables.insert(variables.end(), sections_.lent.begin(), sections_.lent.end());
   // The sections speak of a best that must be there before they are.
-  if (request_.best && !store_.save_best(sections_.all, variables)) return;
+  if (request_.best && !store_.save_best(sections_.all, variables)) return false;
   lost_best_ = false;
-  if (request_.step) store_.save(*request_.step, sections_.all, variables);
+  return !request_.step || store_.save(*request_.step, sections_.all, variables);
 }
 
 void FitCheckpoints::finish(int64_t steps) {
   writer_.wait();
-  options_.delete_at_end ? store_.remove_all() : save_in_place({.step = steps});
-}
-
-void visit_history(History& history, StateVisitor& visitor) {
-  std::vector<double> epochs(history.epoch.begin(), history.epoch.end());
-  visitor.visit("epochs", epochs);
-  std::string names;
-  for (const auto& [name, values] : history.history) names += name + "\n";
-  visitor.visit("names", names);
-  if (visitor.reads()) {
-    history = {};
-    for (const double epoch : epochs) history.epoch.push_back(static_cast<int>(epoch));
-    std::istringstream lines(names);
-    for (std::string name; std::getline(lines, name);) history.history[name];
-  }
-  for (auto& [name, values] : history.history) visitor.visit("values of " + name, values);
+  options_.delete_at_end ? store_.remove_all() : static_cast<void>(save(steps));
 }
 
 }  // namespace snug

@@ -10,19 +10,22 @@
 
 #include "snug/base/beside_thread.h"
 #include "snug/train/checkpoint_store.h"
-#include "snug/train/history.h"
 #include "snug/train/run_state.h"
 #include "snug/train/state_copy.h"
+#include "snug/train/state_numbers.h"
 
 namespace snug {
 
 // A section of named numbers.
 struct StatePart {
-  enum class Changes { never, at_epochs, at_steps };
+  // It is visited for a checkpoint only where it may have changed since the one before: what
+  // changes at epochs by the thread that writes, so it must stay as bring_up_to_date() leaves it.
+  // One that changes in place visits numbers that stay where they are as long as the run lasts: it
+  // is visited once, and its numbers are copied from there.
+  enum class Changes { never, at_epochs, at_steps, in_place };
 
   std::string name;
   std::function<void(StateVisitor&)> visit;
-  // It is visited for a checkpoint only where it may have changed since the one before.
   Changes changes = Changes::at_steps;
 };
 
@@ -30,7 +33,8 @@ struct StatePart {
 struct RunContents {
   std::vector<StatePart> parts;
   std::vector<CheckpointVariable> variables;
-  std::function<void()> best_is_lost;  // Called where the best epoch could not be saved.
+  std::function<void()> bring_up_to_date;  // Called for each checkpoint, before training goes on.
+  std::function<void()> best_is_lost;      // Called where the best epoch could not be saved.
 };
 
 // What saving took from training, in all. Writing beside the steps is not in it.
@@ -67,14 +71,16 @@ class FitCheckpoints {
   void take_back() {
     if (lends_) writer_.wait();
   }
+  // Before anything else that is written may move.
+  void finish_writing() { writer_.wait(); }
   // Before an epoch is compared with the best: whether that was saved is known then.
   void settle_best() {
     if (request_.best) wait();
   }
   // After each epoch; `is_best` where its monitored value is the best so far.
   void after_epoch(int epoch, int64_t steps, bool is_best);
-  // When the run is interrupted: on the disk when it returns.
-  void save(int64_t steps);
+  // When the run is interrupted: on the disk when it returns, or false where that has failed.
+  bool save(int64_t steps);
   // Training has come to its end.
   void finish(int64_t steps);
 
@@ -94,15 +100,17 @@ class FitCheckpoints {
     std::vector<std::shared_ptr<File>> files;
   };
 
+  void list_parts();
   void fill_sections();
-  bool is_up_to_date(size_t part) const;
+  void fill_section(size_t part);
+  bool is_silent(size_t part) const;
   // What is to be written now, all but the variables. False where one of the files that it speaks
   // of fails: warned of.
   bool prepare(const Request& request);
   void save(const Request& request);
-  void save_in_place(const Request& request);
+  bool save_in_place(const Request& request);
   void wait();
-  void write(std::vector<CheckpointVariable> variables);
+  bool write(std::vector<CheckpointVariable> variables);
 
   CheckpointOptions options_;
   CheckpointStore store_;
@@ -112,18 +120,19 @@ class FitCheckpoints {
   int64_t last_steps_ = 0;
   SavingCost cost_;
   bool lends_ = false;        // The last save read what callbacks keep.
-  bool epoch_ended_ = false;  // Since the sections were filled.
+  bool epoch_ended_ = false;  // Since the last save.
+  // The parts that change at steps and at epochs, by their numbers: a save looks at no others.
+  std::vector<size_t> of_steps_, of_epochs_;
   // While the writer is busy, these and the store are its own. Their memory is used again and
   // again: a save that allocated nothing stalls least.
   Request request_;
   bool lost_best_ = false;  // It was to be saved, and is not.
   Sections sections_;
+  bool is_of_epoch_ = false;  // What changes at epochs has changed.
+  StateNumbers numbers_;
   StateCopy copy_;
   // The last to be made and the first to go.
   BesideThread writer_;
 };
-
-// The parts that are not a class's own.
-void visit_history(History& history, StateVisitor& visitor);
 
 }  // namespace snug

@@ -8,6 +8,7 @@
 #include "snug/plan/fit_budget.h"
 #include "snug/train/fit_setup.h"
 #include "snug/train/refusal.h"
+#include "snug/train/room.h"
 
 namespace snug {
 namespace {
@@ -26,33 +27,53 @@ int64_t held_bytes(const Model& model, const Source& data, const FitOptions& opt
   return static_cast<int64_t>(held);
 }
 
-// Compiles, and says what that took: what planning has left free is not of it.
-int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
+// Compiles while there is room, and says which share of the kernels is compiled.
+double compile_in_room(const FitPlan& plan, const Room& room) {
+  size_t done = 0, all = 0;
+  for (Runner* runner : {plan.training.get(), plan.validation.get()})
+    all += runner != nullptr ? runner->kernel_count() : 0;
+  for (Runner* runner : {plan.training.get(), plan.validation.get()}) {
+    const auto goes_on = [&] { return !room.is_full() && ++done > 0; };
+    if (runner != nullptr && !runner->compile(goes_on))
+      return static_cast<double>(std::max<size_t>(1, done)) / static_cast<double>(all);
+  }
+  return 1;
+}
+
+// What of the state is not allocated yet.
+int64_t missing_state(const FitPlan& plan) {
   Variables state;
   for (Runner* runner : {plan.training.get(), plan.validation.get()}) {
     if (runner == nullptr) continue;
-    runner->compile();
     for (const auto& [variable, value] : runner->step().variables) {
       if (std::ranges::find(state, variable) == state.end()) state.push_back(variable);
     }
   }
+  return static_cast<int64_t>(allocation_bytes(state));
+}
+
+// Compiles, and says what that took: neither what planning has left free is of it, nor code that
+// only planning needs. Where there is no room for all kernels, the others take as much each; the
+// plan does not fit then.
+int64_t compiled_reserve(FitPlan& plan, const Budget& budget) {
+  if (budget.whole_process) release_unused(budget);
+  const Room room = room_of(budget);
+  const double share = compile_in_room(plan, room);
   release_free_heap();
-  const auto missing = static_cast<int64_t>(allocation_bytes(state));
-  return measured_reserve(plan, budget,
-                          missing + plan.arena_bytes + plan.ahead_bytes + kForFirstRun);
+  const int64_t reserve = measured_reserve(
+      plan, budget, missing_state(plan) + plan.arena_bytes + plan.ahead_bytes + kForFirstRun);
+  if (share == 1) return reserve;
+  const int64_t others = plan.needed_bytes() - plan.reserve_bytes;
+  const auto all = static_cast<int64_t>(static_cast<double>(reserve) / share);
+  if (room.is_machines) throw NoRoomError(others + all);
+  return std::max(all, budget.bytes - others + 1);
 }
 
 // Plans within what the kernels of the plan before have left, until both fit.
 class Compilation {
  public:
-  Compilation(Model& model, Compiled& compiled, const SourcePtr& data, const FitOptions& options,
-              Budget& budget, const AloneScope* alone)
-      : model_(model),
-        compiled_(compiled),
-        data_(data),
-        options_(options),
-        budget_(budget),
-        alone_(alone) {}
+  Compilation(const PlanWithin& plan, Budget& budget, const AloneScope* alone)
+      : plan_within_(plan), budget_(budget), alone_(alone) {}
 
   // Throws BudgetError.
   FitSetup run() {
@@ -75,7 +96,7 @@ class Compilation {
     constexpr int kMost = 4;
     for (int tried = 1;; ++tried) {
       try {
-        return plan_once();
+        return plan_within_(budget_);
       } catch (const StepBudgetError& error) {
         // Once for whole and last batches of training and validation.
         if (budget_.reserve_bytes == 0 || tried > kMost) throw;
@@ -87,14 +108,7 @@ class Compilation {
     }
   }
 
-  FitSetup plan_once() {
-    return plan_fit(model_, compiled_, data_, options_, budget_, /*is_trial=*/alone_ == nullptr);
-  }
-
-  Model& model_;
-  Compiled& compiled_;
-  const SourcePtr& data_;
-  const FitOptions& options_;
+  const PlanWithin& plan_within_;
   Budget& budget_;
   const AloneScope* alone_;  // None: it is a trial.
   bool is_least_ = false;
@@ -112,8 +126,15 @@ Budget fit_budget(const Model& model, const SourcePtr& data, const FitOptions& o
 int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come) {
   int64_t total = budget.process_bytes + resident_bytes() - budget.before_bytes +
                   plan.callback_bytes + plan.save_bytes + still_to_come;
-  if (budget.whole_process) total = std::max(total, peak_resident_bytes() + kForRest);
+  if (budget.whole_process) {
+    const int64_t peak = std::max(budget.peak_bytes, peak_resident_bytes());
+    total = std::max(total, peak + kForRest);
+  }
   return std::max<int64_t>(total - (plan.total_bytes() - plan.reserve_bytes), 0);
+}
+
+FitSetup compile_within(const PlanWithin& plan, Budget& budget, const AloneScope* alone) {
+  return Compilation(plan, budget, alone).run();
 }
 
 FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& options, Budget& budget,
@@ -121,13 +142,15 @@ FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& opti
   const PlanningScope once;
   int64_t missing_bytes = 0;
   try {
-    return Compilation(model, model.compiled(), data, options, budget, &alone).run();
+    const auto plan = [&](const Budget& tried) {
+      return plan_fit(model, model.compiled(), data, options, tried);
+    };
+    return compile_within(plan, budget, &alone);
   } catch (const StepBudgetError& error) {
     if (budget.reserve_bytes == 0) missing_bytes = error.missing_bytes();
   } catch (const BudgetError&) {
   }
   // Outside of the handler: what was thrown is given back before anything is measured.
-  if (budget.reserve_bytes == 0) measure_kernels(model, data, options, budget);
   throw FitRefused(explain_refusal(model, data, options, budget, missing_bytes));
 }
 
@@ -136,24 +159,22 @@ std::optional<FitPlan> try_fit(Model& model, Compiled& compiled, const SourcePtr
   budget.reserve_bytes = 0;
   forget_tries(budget);
   try {
-    return Compilation(model, compiled, data, options, budget, nullptr).run().plan;
+    const auto plan = [&](const Budget& tried) {
+      return plan_fit(model, compiled, data, options, tried, /*is_trial=*/true);
+    };
+    return compile_within(plan, budget, nullptr).plan;
+  } catch (const NoRoomError&) {
+    throw;
   } catch (const BudgetError&) {
     return std::nullopt;
   }
 }
 
 void forget_tries(const Budget& budget) {
-  release_free_heap();
+  release_unused(budget);
   if (!budget.whole_process) return;
-  FilePages::resident().minus(budget.file_pages).give_back();
   budget.file_pages.touch();
   forget_peak();
-}
-
-void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
-                     Budget& budget) {
-  FitPlan plan = plan_fit(model, model.compiled(), data, options, without_limit(budget)).plan;
-  budget.reserve_bytes = compiled_reserve(plan, budget);
 }
 
 void measure_kernels(FitPlan& plan, const Budget& budget) {

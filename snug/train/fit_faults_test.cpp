@@ -10,6 +10,7 @@
 #include "snug/base/error.h"
 #include "snug/data/generator.h"
 #include "snug/data/source_testing.h"
+#include "snug/exec/spill_file.h"
 #include "snug/nn/activation_layers.h"
 #include "snug/nn/convolution.h"
 #include "snug/nn/dropout.h"
@@ -18,10 +19,13 @@
 #include "snug/nn/normalization.h"
 #include "snug/nn/pooling.h"
 #include "snug/nn/shape_layers.h"
+#include "snug/testing/sanitized.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/faulty_op_testing.h"
 #include "snug/train/fit.h"
 #include "snug/train/fit_testing.h"
+#include "snug/train/state_bytes.h"
+#include "snug/train/state_numbers.h"
 
 namespace snug::testing {
 namespace {
@@ -30,7 +34,8 @@ constexpr int64_t kCount = 22, kBatch = 8;  // So that the last batch has 6 rows
 
 int64_t fault_count() {
   const char* count = std::getenv("SNUG_FAULTS");
-  return count == nullptr ? 500 : std::atoll(count);
+  if (count != nullptr) return std::atoll(count);
+  return kSanitized ? 100 : 500;
 }
 
 struct Case {
@@ -64,7 +69,22 @@ std::vector<Case> cases() {
     return Sequential({Input({6}), Embedding(10, 4), GlobalAveragePooling1D(), Dense(4, "sigmoid"),
                        Dense(3, "softmax")});
   };
-  return {{mlp, {6}}, {cnn, {6, 6, 2}}, {hourglass, {6, 6, 2}}, {words, {6}, true}};
+  // Whose values are worth a way to the disk.
+  const auto wide = [] {
+    std::vector<Layer> layers = {Input({16, 16, 4})};
+    for (int i = 0; i < 3; ++i) {
+      layers.push_back(Conv2D(8, {3, 3}, {.padding = "same", .activation = "tanh"}));
+      layers.push_back(BatchNormalization());
+    }
+    layers.push_back(GlobalAveragePooling2D());
+    layers.push_back(Dense(3, "softmax"));
+    return Sequential(layers);
+  };
+  return {{mlp, {6}},
+          {cnn, {6, 6, 2}},
+          {hourglass, {6, 6, 2}},
+          {words, {6}, true},
+          {wide, {16, 16, 4}}};
 }
 
 Optimizer optimizer_of(uint64_t number) {
@@ -80,7 +100,10 @@ Optimizer optimizer_of(uint64_t number) {
                            SGD({.clipnorm = 1}),
                            Adam({.global_clipnorm = 1}),
                            Adam({.amsgrad = true, .clipvalue = 1}),
-                           SGD({.weight_decay = 1e-2})};
+                           SGD({.weight_decay = 1e-2}),
+                           Adam({.lazy = true}),
+                           SGD({.momentum = 0.9, .use_ema = true, .ema_overwrite_frequency = 2}),
+                           Adam({.use_ema = true})};
   return all[number % std::size(all)];
 }
 
@@ -110,8 +133,8 @@ class StruckRun {
   // Replaces a random node that computes floats. The graph that it was in must stay: values point
   // to it.
   void strike(std::mt19937_64& random, float value) {
-    StepGraph step = training_step(model_.network(), model_.compiled(),
-                                   target_types(*source_, model_.network(), /*weighted=*/false));
+    const RunnerOptions options = some_way(random);
+    StepGraph step = fresh_step();
     fault_ = {.epoch = random() % 2,
               .position = static_cast<int64_t>(random() % kCount),
               .batch_rows = 0,
@@ -134,16 +157,23 @@ class StruckRun {
     nodes[at] = struck_.get();
     old_ = std::move(step.graph);
     step.graph = old_->with_nodes(nodes);
-    runner_ = std::make_unique<Runner>(
-        std::move(step), stager_->batch_rows(),
-        RunnerOptions{.target = {.threads = 1 + static_cast<int>(random() % 2)},
-                      .costs = CostModel{}});
-    Variables state;
-    for (const auto& [variable, known] : runner_->step().variables) state.push_back(variable);
-    allocate(state, 7);
-    arena_ = Arena(runner_->arena_bytes());
-    runner_->bind(arena_.data());
-    guard_.emplace(model_.compiled(), *runner_, GuardOptions{});
+    runner_ = std::make_unique<Runner>(std::move(step), stager_->batch_rows(), options);
+    bind();
+  }
+
+  // How it runs.
+  struct Ways {
+    bool cut = false, again = false, fed = false, spilled = false, reproducible = false;
+  };
+  Ways ways() const {
+    const Program& program = *runner_->programs()[0];
+    Ways ways{.reproducible = reproducible_};
+    for (const PartitionOptions& cut : runner_->cuts())
+      ways.cut |= cut.forced_part_rows > 0 || !cut.parts;
+    ways.again = program.plan().steps.size() > program.problem().nodes.size();
+    ways.fed = program.tensor(runner_->step().inputs[0]).data == nullptr;
+    ways.spilled = !program.plan().transfers.empty();
+    return ways;
   }
 
   // The guard's message; empty where the fault did no harm.
@@ -165,6 +195,7 @@ class StruckRun {
           return error.what();
         }
         expect_finite();
+        expect_listed();
       }
     }
     return "";
@@ -176,6 +207,55 @@ class StruckRun {
   int64_t row() const { return row_; }
 
  private:
+  StepGraph fresh_step() {
+    return training_step(model_.network(), model_.compiled(),
+                         target_types(*source_, model_.network(), /*weighted=*/false));
+  }
+
+  // Half of the steps run as they like, the others within a budget near their least: in parts, with
+  // values computed again or on the disk, with rows that are brought while they run.
+  RunnerOptions some_way(std::mt19937_64& random) {
+    constexpr DiskSpeed kFastDisk{.read = 1000, .write = 1000, .start_ns = 10};
+    reproducible_ = random() % 4 == 0;
+    RunnerOptions options{.target = {.threads = 1 + static_cast<int>(random() % 2)},
+                          .feed_inputs = random() % 2 == 0,
+                          .reproducible = reproducible_,
+                          .costs = CostModel{.disk = kFastDisk},
+                          .spill = {.allowed = random() % 2 == 0}};
+    const auto near = static_cast<int64_t>(random() % 4);
+    if (random() % 2 == 0) return options;
+    const auto rows = stager_->batch_rows();
+    const int64_t most = Runner(fresh_step(), rows, options).programs()[0]->plan().total_bytes();
+    options.budget_bytes = 1;
+    try {
+      Runner(fresh_step(), rows, options);
+    } catch (const StepBudgetError& error) {
+      options.budget_bytes = error.least_bytes() + near * (most - error.least_bytes()) / 4;
+    }
+    return options;
+  }
+
+  void bind() {
+    Variables state;
+    for (const auto& [variable, known] : runner_->step().variables) state.push_back(variable);
+    allocate(state, 7);
+    arena_ = Arena(runner_->arena_bytes());
+    if (runner_->file_bytes() > 0)
+      file_.emplace(real_files(), spill_folder(real_files(), {}), runner_->file_bytes());
+    runner_->bind(arena_.data(), file_ ? &file_->queue() : nullptr);
+    guard_.emplace(model_.compiled(), *runner_, GuardOptions{});
+    listed_ = {{"guard", numbers_.add(0, [&](StateVisitor& v) { guard_->state(v); })}};
+  }
+
+  // A save that copies the guard's numbers by their addresses finds what a visit finds.
+  void expect_listed() {
+    StateWriter visited;
+    guard_->state(visited);
+    numbers_.take();
+    numbers_.put_into(listed_);
+    EXPECT_EQ(listed_[0].bytes, visited.take());
+  }
+
   std::vector<std::vector<std::byte>> state() const {
     std::vector<std::vector<std::byte>> all;
     for (const auto& [variable, value] : runner_->step().variables) {
@@ -201,7 +281,11 @@ class StruckRun {
   std::unique_ptr<Node> struck_;
   std::unique_ptr<Runner> runner_;
   Arena arena_;
+  std::optional<SpillFile> file_;
+  bool reproducible_ = false;
   std::optional<FitGuard> guard_;
+  StateNumbers numbers_;  // Of the guard.
+  std::vector<CheckpointSection> listed_;
   NodeFault fault_;
   std::string label_, op_;
   bool has_rows_ = false;
@@ -213,6 +297,7 @@ TEST(Faults, InEveryKindOfNodeAreNotCommitted) {
   const std::vector<Case> all = cases();
   std::set<std::string> struck, named;
   int64_t stopped = 0;
+  int64_t cut = 0, again = 0, fed = 0, spilled = 0, reproducible = 0;
   for (int64_t seed = 0; seed < fault_count(); ++seed) {
     std::mt19937_64 random(static_cast<uint64_t>(seed));
     const float value = values[random() % std::size(values)];
@@ -220,6 +305,12 @@ TEST(Faults, InEveryKindOfNodeAreNotCommitted) {
     run.strike(random, value);
     const std::string message = run.run();
     struck.insert(run.op());
+    const StruckRun::Ways ways = run.ways();
+    cut += ways.cut;
+    again += ways.again;
+    fed += ways.fed;
+    spilled += ways.spilled;
+    reproducible += ways.reproducible;
     if (HasFailure()) FAIL() << "seed " << seed << ", " << run.label() << ": " << message;
     if (message.empty()) continue;
     ++stopped;
@@ -235,15 +326,22 @@ TEST(Faults, InEveryKindOfNodeAreNotCommitted) {
   RecordProperty("ops", static_cast<int>(struck.size()));
   fmt::print("{} of {} faults stopped the run; {} kinds of nodes were struck, {} named\n", stopped,
              fault_count(), struck.size(), named.size());
+  fmt::print(
+      "{} ran in parts of a budget, {} computed again, {} brought rows, {} spilled, {} were "
+      "reproducible\n",
+      cut, again, fed, spilled, reproducible);
+  for (const int64_t count : {cut, again, fed, spilled, reproducible}) EXPECT_GT(count, 0);
   EXPECT_GT(stopped, fault_count() / 3);
-  EXPECT_GT(struck.size(), 30);
+  if (fault_count() >= 500) {
+    EXPECT_GT(struck.size(), 30);
+  }
 }
 
 // Rates that make no sense, and rates that overflow what they are multiplied with.
 TEST(Faults, InTheUpdateAreNotCommitted) {
   const Rows rows(40, 3);
   const float rates[] = {NAN, INFINITY, -INFINITY, 3e38F, -1e38F};
-  for (uint64_t number = 0; number < 13 * std::size(rates); ++number) {
+  for (uint64_t number = 0; number < 16 * std::size(rates); ++number) {
     Sequential model = small_model(3);
     const Optimizer optimizer = optimizer_of(number / std::size(rates));
     model.compile({.optimizer = optimizer, .loss = "mse"});

@@ -95,7 +95,7 @@ FitGuard::Outcome FitGuard::run(const Stager::Batch& batch, Stager& stager, int 
     return Outcome::committed;
   }
   // Before compute, which may use the slots for other values.
-  trivial_.add(*batch.program);
+  trivial_.look(*batch.program);
   batch.program->compute(batch.info);
   if (const std::optional<GuardFinding> finding = guard_.check(*batch.program)) {
     const std::string report = guard_report(*finding, *batch.program,
@@ -113,6 +113,7 @@ FitGuard::Outcome FitGuard::run(const Stager::Batch& batch, Stager& stager, int 
   batch.program->commit(batch.info);
   guard_.committed(*batch.program);
   skips_in_a_row_ = 0;
+  trivial_.add();
   watch(batch);
   return Outcome::committed;
 }

@@ -26,6 +26,10 @@ class FitGuard {
   void forget_variables() { guard_.forget_variables(); }
   // Before the first step of an epoch, or before the rest of a resumed one.
   void begin_epoch(bool resumed);
+  // Whether none of the epoch's batches was committed.
+  bool has_skipped_all() const {
+    return options_.policy == GuardOptions::Policy::skip && divergence_.steps() == 0;
+  }
   // Throws NumericsError where the run has diverged.
   void end_epoch(int epoch);
   void end_run() const;

@@ -199,6 +199,28 @@ TEST(Guard, SkippingHasItsLimits) {
   }
 }
 
+// An epoch of which nothing is left has no loss, which would be the best of all as 0.
+TEST(Guard, AnEpochThatWasSkippedWholeStopsTheRun) {
+  const Rows rows(16, 3);
+  PoisonedModel poisoned(0);
+  for (const uint64_t place : {0, 1}) {
+    *poisoned.poison[place] = {.armed = true, .epoch = 1, .position = 3 + 8 * place, .value = NAN};
+  }
+  const LogText log;
+  int64_t epochs = 0;
+  const auto count = LambdaCallback({.on_epoch_end = [&](int, Logs&) { ++epochs; }});
+  const std::string message = message_of<NumericsError>([&] {
+    poisoned.model.fit(rows.regression(), {.batch_size = 8,
+                                           .epochs = 3,
+                                           .callbacks = {count},
+                                           .verbose = 0,
+                                           .guard = {.policy = GuardOptions::Policy::skip}});
+  });
+  expect_within(message, "every batch of epoch 2 was skipped");
+  EXPECT_EQ(epochs, 1);
+  state_of(poisoned.model);
+}
+
 TEST(Guard, RollbackGoesBackAndLowersTheRate) {
   const Rows rows(40, 3);
   PoisonedModel poisoned(0);

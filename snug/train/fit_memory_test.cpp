@@ -207,6 +207,33 @@ TEST(Refusal, WhatItOffersFits) {
   }
 }
 
+TEST(Refusal, OfAForwardPassNamesWhatWorks) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer's own memory counts";
+  const Rows rows(512, 16);
+  Sequential model({Input({16}), Dense(2000, "relu"), Dense(500, "relu"), Dense(1)});
+  model.compile({.optimizer = Adam(), .loss = "mse"});
+  const auto predict = [&](int64_t memory) {
+    return model.predict(data::arrays(rows.inputs()), {.batch_size = 512, .memory = memory});
+  };
+  const auto evaluate = [&](int64_t memory) {
+    return model.evaluate(rows.regression(), {.batch_size = 512, .memory = memory});
+  };
+  const auto least_of = [](const auto& call) -> int64_t {
+    try {
+      call(1);
+    } catch (const FitRefused& error) {
+      EXPECT_EQ(error.refusal().batch_size, 512);
+      // In this process, which has run other fits, 0.3 MiB are chance.
+      return error.refusal().least_bytes + 512_KiB;
+    }
+    ADD_FAILURE() << "a byte was enough";
+    return 0;
+  };
+  EXPECT_EQ(predict(least_of(predict)), predict(0));
+  EXPECT_EQ(evaluate(least_of(evaluate)), evaluate(0));
+  EXPECT_THROW(predict(least_of(predict) / 2), FitRefused);
+}
+
 class Counting final : public Callback {
  public:
   std::string calls;

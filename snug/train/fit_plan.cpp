@@ -37,6 +37,13 @@ std::string scheme_text(Runner& runner) {
   return text;
 }
 
+std::string step_text_of(Runner& runner, int64_t memory_bytes) {
+  if (runner.programs().empty()) return "";
+  const Program& program = *runner.programs()[0];
+  return '\n' + scheme_text(runner) + '\n' +
+         report(program.problem(), program.plan(), memory_bytes);
+}
+
 }  // namespace
 
 std::string FitPlan::text() const {
@@ -59,12 +66,13 @@ std::string FitPlan::text() const {
   if (kernel_bytes > 0) line("page tables and the like, beside it", kernel_bytes);
   if (asked_bytes > 0) line("least budget for this plan", asked_bytes);
   if (budget_bytes > 0) line("budget", budget_bytes);
-  if (training && !training->programs().empty()) {
-    const Program& program = *training->programs()[0];
-    text += '\n' + scheme_text(*training);
-    text += '\n' + report(program.problem(), program.plan());
-  }
-  return text;
+  if (!step_text.empty()) return text + step_text;
+  return training ? text + step_text_of(*training, kUnlimited) : text;
+}
+
+void FitPlan::describe_step() {
+  const int64_t left = budget_bytes - needed_bytes() + arena_bytes;
+  if (training) step_text = step_text_of(*training, budget_bytes > 0 ? left : kUnlimited);
 }
 
 SpilledBytes FitPlan::spilled_bytes() const {

@@ -39,6 +39,7 @@ struct FitPlan {
   // With less it would not be accepted so: what it needs with as much as any first run may add. 0
   // until its kernels are compiled.
   int64_t asked_bytes = 0;
+  std::string step_text;  // Of describe_step().
 
   // Resident bytes at the peak: of the process, or of what Snug adds to it.
   int64_t total_bytes() const {
@@ -57,6 +58,9 @@ struct FitPlan {
   }
   // The table: bytes by kind, the peak, the largest values.
   std::string text() const;
+  // Makes the part of that text that is about the step, in no more memory than the budget leaves
+  // before the arena is there. Without, text() makes it when it is called.
+  void describe_step();
   // The largest of them, as "the weights (12.3 MiB)".
   std::string largest_part() const;
 };

@@ -39,12 +39,21 @@ FitMachine FitRun::machine() const {
           .partition = options_.reproducible ? "reproducible" : partition_of(*plan_.training)};
 }
 
-void FitRun::visit_progress(StateVisitor& visitor) {
+// What checkpoints speak of and what others keep.
+void FitRun::bring_up_to_date() {
   // A batch that was not committed comes again.
   // A run that is resumed at its end takes none, and stays where it was.
-  if (!visitor.reads() && takes_batches_)
-    place_ = in_step_ ? training_->batch_place() : training_->place();
-  bool stops = model_.stop_training;
+  if (takes_batches_) place_ = in_step_ ? training_->batch_place() : training_->place();
+  was_configured_rate_ = configured_rate_;
+  rate_ = fixed_rate(model_.compiled().optimizer());
+  if (history_.epoch.size() != history_view_.epochs()) history_view_.take(history_);
+}
+
+void FitRun::visit_logs(StateVisitor& visitor) {
+  visitor.reads() ? visit_history(history_, visitor) : history_view_.write(visitor);
+}
+
+void FitRun::visit_progress(StateVisitor& visitor) {
   visitor.visit("epoch", epoch_);
   visitor.visit("step", step_);
   visitor.visit("in_epoch", in_epoch_);
@@ -54,8 +63,19 @@ void FitRun::visit_progress(StateVisitor& visitor) {
   visitor.visit("in_pass", in_pass_);
   visitor.visit("place.pass", place_.pass);
   visitor.visit("place.position", place_.position);
-  visitor.visit("stops", stops);
-  model_.stop_training = stops;
+  visitor.visit("stops", model_.stop_training);
+}
+
+// A rate that callbacks may have set; a schedule knows its own. The one that was configured is what
+// the optimizer had at the start: where it has been changed since, the change counts.
+void FitRun::visit_rates(StateVisitor& visitor) {
+  visitor.visit("configured_rate", was_configured_rate_);
+  visitor.visit("learning_rate", rate_);
+  const Optimizer& optimizer = model_.compiled().optimizer();
+  if (!visitor.reads() || optimizer->common().learning_rate.schedule()) return;
+  if (was_configured_rate_ == configured_rate_) return optimizer->set_learning_rate(rate_);
+  log_message(LogLevel::info, "The learning rate is {:.6g} from now on; it was {:.6g}",
+              configured_rate_, rate_);
 }
 
 // For people: what the run is described by now counts.
@@ -65,10 +85,7 @@ void FitRun::visit_description(StateVisitor& visitor) const {
 }
 
 // Without checkpoints it goes as it came.
-void FitRun::save_stopped() {
-  stopped_ = true;
-  if (checkpoints_) checkpoints_->save(steps_);
-}
+void FitRun::save_stopped() { was_saved_ = checkpoints_ && checkpoints_->save(steps_); }
 
 namespace {
 
@@ -76,18 +93,6 @@ void visit_machine(const FitMachine& machine, StateVisitor& visitor) {
   FitMachine visited = machine;
   visited.visit(visitor);
   if (visitor.reads()) machine.compare(visited);
-}
-
-// A rate that callbacks may have set; a schedule knows its own. `configured` is what the optimizer
-// had at the start: where it has been changed since, the change counts.
-void visit_rate(const Optimizer& optimizer, double configured, StateVisitor& visitor) {
-  double was_configured = configured, rate = fixed_rate(optimizer);
-  visitor.visit("configured_rate", was_configured);
-  visitor.visit("learning_rate", rate);
-  if (!visitor.reads() || optimizer->common().learning_rate.schedule()) return;
-  if (was_configured == configured) return optimizer->set_learning_rate(rate);
-  log_message(LogLevel::info, "The learning rate is {:.6g} from now on; it was {:.6g}", configured,
-              rate);
 }
 
 void add_variables(std::vector<CheckpointVariable>& to, const std::string& group,
@@ -99,19 +104,18 @@ void add_variables(std::vector<CheckpointVariable>& to, const std::string& group
 
 }  // namespace
 
-RunContents FitRun::contents(History& history) {
+RunContents FitRun::contents() {
   using Changes = StatePart::Changes;
   Compiled& compiled = model_.compiled();
   RunContents all;
-  all.parts = {
-      {"progress", [this](StateVisitor& v) { visit_progress(v); }},
-      {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); },
-       Changes::never},
-      {"guard", [this](StateVisitor& v) { guard_->state(v); }},
-      {"history", [&history](StateVisitor& v) { visit_history(history, v); }, Changes::at_epochs},
-      {"run", [this](StateVisitor& v) { visit_description(v); }, Changes::never}};
+  all.parts = {{"progress", [this](StateVisitor& v) { visit_progress(v); }, Changes::in_place},
+               {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); },
+                Changes::never},
+               {"guard", [this](StateVisitor& v) { guard_->state(v); }, Changes::in_place},
+               {"history", [this](StateVisitor& v) { visit_logs(v); }, Changes::at_epochs},
+               {"run", [this](StateVisitor& v) { visit_description(v); }, Changes::never}};
   if (best_) {
-    all.parts.push_back({"best", [this](StateVisitor& v) { best_->state(v); }});
+    all.parts.push_back({"best", [this](StateVisitor& v) { best_->state(v); }, Changes::in_place});
     all.best_is_lost = [this] { best_->give_back(); };
   }
   for (size_t i = 0; i < callbacks_.size(); ++i) {
@@ -119,8 +123,9 @@ RunContents FitRun::contents(History& history) {
                          [callback = callbacks_[i]](StateVisitor& v) { callback->state(v); }});
   }
   // The last of them: it is the model's, which stays as it is where another part is refused.
-  all.parts.push_back({"optimizer", [optimizer = compiled.optimizer(), rate = configured_rate_](
-                                        StateVisitor& v) { visit_rate(optimizer, rate, v); }});
+  all.parts.push_back(
+      {"optimizer", [this](StateVisitor& v) { visit_rates(v); }, Changes::in_place});
+  all.bring_up_to_date = [this] { bring_up_to_date(); };
   for (const VariablePtr& weight : model_.weights())
     all.variables.push_back({"weights/" + weight->path(), weight->tensor()});
   add_variables(all.variables, "optimizer", compiled.slots());
@@ -128,11 +133,13 @@ RunContents FitRun::contents(History& history) {
   return all;
 }
 
-void FitRun::begin(History& history) {
+void FitRun::begin() {
   // A second run starts again, as a second fit does.
   epoch_ = options_.initial_epoch;
   step_ = 0;
-  in_epoch_ = trained_ = false;
+  in_epoch_ = trained_ = was_interrupted_ = was_saved_ = false;
+  if (checkpoints_) checkpoints_->finish_writing();
+  history_ = {};
   if (options_.checkpoint.is_on() && !checkpoints_) open_checkpoints();
   const bool resumes = checkpoints_ && checkpoints_->resumes();
   const RunParameters params{.epochs = options_.epochs,
@@ -155,19 +162,21 @@ void FitRun::begin(History& history) {
                 "it gives next; give the generator a `restart` to resume with the same rows");
   }
   if (resumes) {
-    checkpoints_->load(contents(history));
+    checkpoints_->load(contents());
     takes_batches_ = false;
     if (in_epoch_ || in_pass_) training_->wind(place_, *plan_.training);
     if (in_epoch_ && !options_.steps_per_epoch && training_->can_wind())
       step_ = (place_.position + batch_size_ - 1) / batch_size_;
   }
-  checkpoints_->start(contents(history), steps_, plan_.save_bytes > 0 ? machine().threads : 0);
+  history_view_ = {};
+  history_view_.take(history_);
+  checkpoints_->start(contents(), steps_, plan_.save_bytes > 0 ? machine().threads : 0);
 }
 
 bool FitRun::is_interrupted() {
   if (!options_.interrupted || !options_.interrupted()) return false;
   was_interrupted_ = true;
-  if (checkpoints_) checkpoints_->save(steps_);
+  save_stopped();
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "snug/data/source_testing.h"
 #include "snug/testing/resumable_run.h"
 #include "snug/testing/sanitized.h"
+#include "snug/testing/small_disk.h"
 #include "snug/testing/temp_dir.h"
 #include "snug/train/fit.h"
 #include "snug/train/refusal.h"
@@ -249,6 +250,23 @@ TEST(Resume, SaysWhatDoesNotFit) {
                 "keep is 0; it must be 1 or more");
 }
 
+// All that this model has is in the checkpoint, but not the other way round.
+TEST(Resume, OfAModelThatHadMoreIsRefused) {
+  const Rows rows(kRowCount, 3);
+  const auto optimizer = [] { return SGD({.learning_rate = 0.01}); };
+  MemoryFiles files;
+  RunSetup first(files, rows, optimizer());
+  first.options.epochs = 1;
+  first.run();
+  RunSetup second(files, rows, optimizer());
+  second.model = Sequential({Input({3}), Dense(6, "relu"), Dropout(0.3), Dense(1)});
+  second.model.compile({.optimizer = optimizer(), .loss = "mse", .metrics = {"mae"}});
+  second.options.resume = true;
+  expect_within(message_of([&] { second.run(); }),
+                "it is of another model: weights/batch_normalization/gamma is float32[6] there and "
+                "missing here; resume with the model that wrote it");
+}
+
 TEST(Resume, WithoutACheckpointStartsAnew) {
   const Rows rows(kRowCount, 3);
   const Result whole = undisturbed(rows);
@@ -394,24 +412,9 @@ TEST(Checkpoints, TheNewestAndTheBestAreKept) {
 }
 
 TEST(Checkpoints, AFullDiskIsRefusedBeforeTheFirstStep) {
-  class SmallDisk final : public FileSystem {
-   public:
-    explicit SmallDisk(FileSystem& inner) : inner_(inner) {}
-    std::unique_ptr<File> open(const Path& p, OpenMode m) override { return inner_.open(p, m); }
-    std::optional<int64_t> size(const Path& p) override { return inner_.size(p); }
-    std::vector<std::string> list(const Path& p) override { return inner_.list(p); }
-    void rename(const Path& a, const Path& b) override { inner_.rename(a, b); }
-    bool remove(const Path& p) override { return inner_.remove(p); }
-    void create_directories(const Path& p) override { inner_.create_directories(p); }
-    void sync_directory(const Path& p) override { inner_.sync_directory(p); }
-    int64_t free_bytes(const Path&) override { return 1000; }
-
-   private:
-    FileSystem& inner_;
-  };
   const Rows rows(kRowCount, 3);
   MemoryFiles inner;
-  SmallDisk files(inner);
+  SmallDisk files(inner, 1000);
   RunSetup setup(files, rows);
   expect_within(message_of<FileError>([&] { setup.run(); }), "saved: 3 checkpoints of");
   EXPECT_EQ(setup.model.compiled().iterations(), 0);

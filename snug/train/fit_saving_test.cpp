@@ -9,6 +9,7 @@
 #include "snug/base/error.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/faulty_file.h"
+#include "snug/testing/forwarding_files.h"
 #include "snug/testing/resumable_run.h"
 #include "snug/testing/sanitized.h"
 #include "snug/train/checkpoint_store.h"
@@ -42,7 +43,15 @@ RunSetup faulty_run(FileSystem& files, const Rows& rows, bool beside) {
   return setup;
 }
 
-class EveryWrite : public ::testing::TestWithParam<bool> {};
+using SavingFault = std::tuple<bool, Fault>;  // Whether beside the steps, and what happens.
+class EveryWrite : public ::testing::TestWithParam<SavingFault> {};
+
+std::string name_of(const ::testing::TestParamInfo<SavingFault>& test) {
+  const char* const faults[] = {"NoSpace", "InputOutput", "ShortWrite", "Crash"};
+  const auto& [beside, fault] = test.param;
+  return fmt::format("{}{}", beside ? "BesideTheSteps" : "InPlace",
+                     faults[static_cast<int>(fault)]);
+}
 
 // In CI each call fails in one of the ways or, one in two, in none; with SNUG_EVERY_WRITE=all each
 // in every way.
@@ -57,58 +66,57 @@ int64_t stride() {
 TEST_P(EveryWrite, MayFail) {
   const Rows rows(kRowCount, 3);
   const Result whole = undisturbed(rows);
-  const bool beside = GetParam();
+  const auto [beside, fault] = GetParam();
   MemoryFiles counted_disk;
   FaultyFiles counted(counted_disk);
   faulty_run(counted, rows, beside).run();
   const int64_t calls = counted.calls();
   ASSERT_GT(calls, 200);
   const LogText log;
-  for (const Fault fault :
-       {Fault::no_space, Fault::input_output, Fault::short_write, Fault::crash}) {
-    const int64_t first = stride() == 1 ? 1 : 1 + 2 * static_cast<int64_t>(fault);
-    for (int64_t call = first; call <= calls; call += stride()) {
-      MemoryFiles disk;
-      FaultyFiles files(disk);
-      files.fail_call(call, fault);
-      FileSystem* left = &disk;
-      std::unique_ptr<MemoryFiles> after;
-      bool ended = false;
-      int64_t steps = 0;
-      try {
-        RunSetup setup = faulty_run(files, rows, beside);
-        setup.options.callbacks.push_back(
-            LambdaCallback({.on_train_batch_end = [&](int64_t, const Logs&) { ++steps; }}));
-        EXPECT_EQ(setup.run().history, whole.history);
-        EXPECT_EQ(setup.model.get_weights(), whole.weights) << "call " << call;
-        ended = true;
-      } catch (const FileError&) {
-        EXPECT_EQ(steps, 0) << "call " << call;
-      } catch (const Crash&) {
-        after = disk.after_crash(static_cast<uint64_t>(call));
-        left = after.get();
-      }
-      expect_good_files(*left);
-      if (!ended) {
-        RunSetup again = faulty_run(*left, rows, beside);
-        again.options.callbacks.push_back(LambdaCallback({}));
-        EXPECT_EQ(again.run().history, whole.history) << "call " << call;
-        EXPECT_EQ(again.model.get_weights(), whole.weights) << "call " << call;
-      }
-      EXPECT_EQ(read_text(*left, "log.csv"), whole.log);
-      if (HasFailure()) FAIL() << "call " << call << " of " << calls << ", fault " << int(fault);
+  const int64_t first = stride() == 1 ? 1 : 1 + 2 * static_cast<int64_t>(fault);
+  for (int64_t call = first; call <= calls; call += stride()) {
+    MemoryFiles disk;
+    FaultyFiles files(disk);
+    files.fail_call(call, fault);
+    FileSystem* left = &disk;
+    std::unique_ptr<MemoryFiles> after;
+    bool ended = false;
+    int64_t steps = 0;
+    try {
+      RunSetup setup = faulty_run(files, rows, beside);
+      setup.options.callbacks.push_back(
+          LambdaCallback({.on_train_batch_end = [&](int64_t, const Logs&) { ++steps; }}));
+      EXPECT_EQ(setup.run().history, whole.history);
+      EXPECT_EQ(setup.model.get_weights(), whole.weights) << "call " << call;
+      ended = true;
+    } catch (const FileError&) {
+      EXPECT_EQ(steps, 0) << "call " << call;
+    } catch (const Crash&) {
+      after = disk.after_crash(static_cast<uint64_t>(call));
+      left = after.get();
     }
+    expect_good_files(*left);
+    if (!ended) {
+      RunSetup again = faulty_run(*left, rows, beside);
+      again.options.callbacks.push_back(LambdaCallback({}));
+      EXPECT_EQ(again.run().history, whole.history) << "call " << call;
+      EXPECT_EQ(again.model.get_weights(), whole.weights) << "call " << call;
+    }
+    EXPECT_EQ(read_text(*left, "log.csv"), whole.log);
+    if (HasFailure()) FAIL() << "call " << call << " of " << calls;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Saving, EveryWrite, ::testing::Bool(), [](const auto& test) {
-  return test.param ? "BesideTheSteps" : "InPlace";
-});
+INSTANTIATE_TEST_SUITE_P(Saving, EveryWrite,
+                         ::testing::Combine(::testing::Bool(),
+                                            ::testing::Values(Fault::no_space, Fault::input_output,
+                                                              Fault::short_write, Fault::crash)),
+                         name_of);
 
 // A disk on which a checkpoint's writes wait until they are let through.
-class GatedFiles final : public FileSystem {
+class GatedFiles final : public ForwardingFiles {
  public:
-  explicit GatedFiles(FileSystem& inner) : inner_(inner) {}
+  using ForwardingFiles::ForwardingFiles;
 
   void open_gate() {
     {
@@ -122,18 +130,10 @@ class GatedFiles final : public FileSystem {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return is_open_; });
     }
-    return inner_.open(path, mode);
+    return inner().open(path, mode);
   }
-  std::optional<int64_t> size(const Path& path) override { return inner_.size(path); }
-  std::vector<std::string> list(const Path& path) override { return inner_.list(path); }
-  void rename(const Path& from, const Path& to) override { inner_.rename(from, to); }
-  bool remove(const Path& path) override { return inner_.remove(path); }
-  void create_directories(const Path& path) override { inner_.create_directories(path); }
-  void sync_directory(const Path& path) override { inner_.sync_directory(path); }
-  int64_t free_bytes(const Path& path) override { return inner_.free_bytes(path); }
 
  private:
-  FileSystem& inner_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_open_ = false;

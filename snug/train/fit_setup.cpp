@@ -8,6 +8,7 @@
 #include "snug/base/threads.h"
 #include "snug/train/fit.h"
 #include "snug/train/lint.h"
+#include "snug/train/room.h"
 #include "snug/train/state_copy.h"
 
 namespace snug {
@@ -41,6 +42,10 @@ void check_options(const Source& data, const FitOptions& options) {
     throw DataError("fit: validation_data has no rows; give some, or none of it");
   }
   options.guard.check();
+  for (const auto& [label, weight] : options.class_weight) {
+    if (std::isfinite(weight)) continue;
+    throw Error("fit: class_weight of class {} is {}; it must be a number", label, weight);
+  }
   if (has_weights(data) && !options.class_weight.empty()) {
     throw Error("fit: class_weight and sample weights were both given; give one of them");
   }
@@ -128,7 +133,19 @@ class FitPlanner {
     return std::move(setup_);
   }
 
+  // What it cannot pass, without a plan.
+  int64_t most(const Budget& budget) {
+    const StepGraph training = training_graph();
+    const std::optional<StepGraph> validation = validation_graph();
+    count(budget, training, validation);
+    int64_t bytes = setup_.plan.needed_bytes() + most_bytes(training, setup_.batch_size);
+    if (validation) bytes += most_bytes(*validation, setup_.validation->batch_rows()[0]);
+    return bytes + bytes / kPartAhead;
+  }
+
  private:
+  static constexpr int64_t kPartAhead = 64;  // Of a budget: for rows that are read ahead.
+
   StepGraph training_graph() {
     setup_.training.emplace(
         data_, StagerOptions{.range = setup_.training_rows,
@@ -205,10 +222,9 @@ class FitPlanner {
   // A small part of the budget is for rows that are read while a step runs, whatever else there is.
   void count_ahead(const Budget& budget, const StepGraph& training,
                    const std::optional<StepGraph>& validation) {
-    constexpr int64_t kPart = 64;
     const auto options = [&](const Stager& stager, const StepGraph& step, int64_t& worthwhile) {
       worthwhile = stager.worthwhile_bytes(step);
-      return stager.ahead_options(step, std::min(worthwhile, budget.bytes / kPart), threads());
+      return stager.ahead_options(step, std::min(worthwhile, budget.bytes / kPartAhead), threads());
     };
     if (setup_.training->can_read_ahead())
       setup_.training_ahead = options(*setup_.training, training, worthwhile_[0]);
@@ -292,7 +308,12 @@ class DescribedRows final : public Source {
 
 FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
                   const FitOptions& options, const Budget& budget, bool is_trial) {
-  return FitPlanner(model, compiled, data, options, is_trial).plan(budget);
+  return planned_in_room(
+      budget, [&] { return FitPlanner(model, compiled, data, options, is_trial).plan(budget); });
+}
+
+int64_t most_bytes(Model& model, const SourcePtr& data, const FitOptions& options, Budget budget) {
+  return FitPlanner(model, model.compiled(), data, options, /*is_trial=*/true).most(budget);
 }
 
 SourcePtr described_rows(const Network& network, const std::vector<Shape>& target_rows,

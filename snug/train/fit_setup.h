@@ -2,6 +2,7 @@
 // plan, for `plan`, `--dry-run` and `fit`.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "snug/train/budget.h"
@@ -9,9 +10,6 @@
 #include "snug/train/stager.h"
 
 namespace snug {
-
-// What a run adds after it was measured: pages of code of its updates, files and messages.
-inline constexpr int64_t kForRest = 768_KiB;
 
 struct FitSetup {
   int64_t batch_size = 32;
@@ -30,6 +28,15 @@ struct FitSetup {
 FitSetup plan_fit(Model& model, Compiled& compiled, const SourcePtr& data,
                   const FitOptions& options, const Budget& budget, bool is_trial = false);
 
+// A plan within the budget, with what is reserved in it; throws BudgetError.
+using PlanWithin = std::function<FitSetup(const Budget& budget)>;
+
+// Plans and compiles, until the plan and what its kernels turned out to take, which is then in
+// `budget`, are within it together. Throws BudgetError when they cannot be, NoRoomError where the
+// machine has too little to find out. While others run in this process, what the kernels take is
+// not measured; a trial (no `alone`) is never disturbed.
+FitSetup compile_within(const PlanWithin& plan, Budget& budget, const AloneScope* alone);
+
 // The same with its kernels compiled: within the budget together with what they turned out to take,
 // which is then in `budget`. Throws FitRefused, which says what would fit, before anything of the
 // fit's state is allocated.
@@ -37,13 +44,11 @@ FitSetup compile_fit(Model& model, const SourcePtr& data, const FitOptions& opti
                      const AloneScope& alone);
 
 // The same, as a process would meet it that stands where this one stood when the budget was made;
-// nothing where it would be refused. `compiled` is the model's, or another one in its place.
+// nothing where it would be refused. `compiled` is the model's, or another one in its place. Throws
+// NoRoomError.
 std::optional<FitPlan> try_fit(Model& model, Compiled& compiled, const SourcePtr& data,
                                const FitOptions& options, Budget budget);
 
-// Puts what the kernels of such a fit take, when it runs at its fastest, into the budget.
-void measure_kernels(Model& model, const SourcePtr& data, const FitOptions& options,
-                     Budget& budget);
 // Compiles the kernels of a plan and puts what they take into it.
 void measure_kernels(FitPlan& plan, const Budget& budget);
 
@@ -53,6 +58,9 @@ void forget_tries(const Budget& budget);
 
 // What is resident and still to come, less what the plan has names for.
 int64_t measured_reserve(const FitPlan& plan, const Budget& budget, int64_t still_to_come);
+
+// More than such a fit can need, without planning it.
+int64_t most_bytes(Model& model, const SourcePtr& data, const FitOptions& options, Budget budget);
 
 // The budget of such a fit, with what of its state is resident already.
 Budget fit_budget(const Model& model, const SourcePtr& data, const FitOptions& options);

@@ -12,17 +12,6 @@
 namespace snug {
 namespace {
 
-// A budget is no promise of the machine's: what it does not have cannot be planned with.
-void limit_to_machine(Budget& budget) {
-  const AvailableMemory memory = available_memory();
-  const int64_t most =
-      budget.process_bytes + (resident_bytes() - budget.before_bytes) + memory.bytes();
-  if (budget.bytes <= most) return;
-  log_message(LogLevel::warning, "memory is {}, but {} leaves {}; the plan is made for that",
-              bytes_text(budget.bytes), memory.binding().name, bytes_text(most));
-  budget.bytes = most;
-}
-
 void warn_of_slow_disk(const FitPlan& fit, const SpillOptions& options) {
   constexpr double kSlow = 3;
   const Plan& plan = fit.training->programs().at(0)->plan();
@@ -93,10 +82,17 @@ void FitRun::prepare() {
   training_ = std::move(setup.training);
   validation_ = std::move(setup.validation);
   plan_ = std::move(setup.plan);
+  if (options_.whole_process) describe_step();
   bind();
   if (setup.training_ahead) training_->read_ahead(*setup.training_ahead);
   if (setup.validation_ahead) validation_->read_ahead(*setup.validation_ahead);
   warm_up();
+}
+
+// A program that owns its process says how it runs: in the memory that the arena has next.
+void FitRun::describe_step() {
+  plan_.describe_step();
+  release_unused(budget_);
 }
 
 void FitRun::bind() {

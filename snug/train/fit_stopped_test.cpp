@@ -5,8 +5,10 @@
 
 #include "snug/base/error.h"
 #include "snug/data/source_testing.h"
+#include "snug/testing/forwarding_files.h"
 #include "snug/testing/resumable_run.h"
 #include "snug/train/fit.h"
+#include "snug/train/poison_testing.h"
 #include "snug/train/state_bytes.h"
 
 namespace snug::testing {
@@ -106,6 +108,35 @@ TEST(Stopped, ByWhatACallbackThrowsNoBatchComesTwice) {
   }
 }
 
+// The guard has stopped it, and what was wrong is mended: it ends with the same checkpoint as if
+// nothing had been, all that the guard itself carries included.
+TEST(Stopped, ByTheGuardARunGoesOnToTheSameCheckpoint) {
+  const Rows rows(kRowCount, 3);
+  const auto run = [&](FileSystem& files, bool armed) {
+    const auto poison =
+        std::make_shared<Poison>(Poison{.armed = armed,
+                                        .epoch = 2,
+                                        .position = 19,
+                                        .value = std::numeric_limits<float>::quiet_NaN()});
+    RunSetup setup(files, rows);
+    setup.model = Sequential({Input({3}), Dense(6, "relu"), PoisonLayer(poison, "poison"),
+                              BatchNormalization(), Dropout(0.3), Dense(1)});
+    setup.model.compile({.optimizer = Adam(), .loss = "mse", .metrics = {"mae"}});
+    setup.options.resume = true;
+    if (!armed) return result_of(setup, setup.run());
+    expect_within(message_of<NumericsError>([&] { setup.run(); }), "step 3 of epoch 3 ");
+    return Result();
+  };
+  MemoryFiles whole_files, files;
+  const Result whole = run(whole_files, false);
+  run(files, true);
+  const Result rest = run(files, false);
+  EXPECT_EQ(rest.weights, whole.weights);
+  EXPECT_EQ(rest.history, whole.history);
+  ASSERT_FALSE(whole.checkpoint.empty());
+  EXPECT_TRUE(rest.checkpoint == whole.checkpoint);
+}
+
 // A run of 5 steps an epoch whose rate is lowered at the 7th, and which breaks at the 9th: what is
 // there of it is the checkpoint of the 5th.
 struct BrokenRun : RunSetup {
@@ -149,24 +180,61 @@ TEST(Stopped, ARateThatIsSetBeforeTheRunGoesOnCounts) {
   expect_within(log.messages, "The learning rate is 0.5 from now on; it was 0.01");
 }
 
-// A disk that refuses the second best.ckpt.
-class RefusesTheBest final : public FileSystem {
+// The guard's numbers of each weight that is trained are not those of another set of weights.
+TEST(Resume, WithOtherLayersFrozenGoesOn) {
+  const Rows rows(kRowCount, 3);
+  const auto run = [&](FileSystem& files, bool freezes, int epochs) {
+    const auto optimizer = SGD({.learning_rate = 0.01});
+    RunSetup setup(files, rows, optimizer);
+    setup.model.layers()[freezes ? 0 : 3]->trainable = false;
+    setup.model.compile({.optimizer = optimizer, .loss = "mse", .metrics = {"mae"}});
+    setup.options.resume = true;
+    setup.options.epochs = epochs;
+    return setup.run();
+  };
+  for (const bool first : {false, true}) {
+    MemoryFiles files;
+    run(files, first, 2);
+    EXPECT_EQ(run(files, !first, 4).epoch, (std::vector<int>{0, 1, 2, 3}));
+  }
+}
+
+// It has nothing to say before its first epoch has ended.
+class LateCounter final : public Callback {
  public:
-  std::unique_ptr<File> open(const Path& p, OpenMode m) override { return inner_.open(p, m); }
-  std::optional<int64_t> size(const Path& p) override { return inner_.size(p); }
-  std::vector<std::string> list(const Path& p) override { return inner_.list(p); }
+  void on_epoch_end(int, Logs&) override { ++epochs; }
+  void state(StateVisitor& visitor) override {
+    if (visitor.reads() || epochs > 0) visitor.visit("epochs", epochs);
+  }
+  int64_t epochs = 0;
+};
+
+TEST(Resume, ACallbackMayBeginToSpeakLater) {
+  const Rows rows(kRowCount, 3);
+  MemoryFiles files;
+  for (const int epochs : {2, 5}) {
+    RunSetup setup(files, rows);
+    const auto counter = std::make_shared<LateCounter>();
+    setup.options.callbacks = {counter};
+    setup.options.resume = true;
+    setup.options.epochs = epochs;
+    setup.run();
+    EXPECT_EQ(counter->epochs, epochs);
+  }
+}
+
+// A disk that refuses the second best.ckpt.
+class RefusesTheBest final : public ForwardingFiles {
+ public:
+  using ForwardingFiles::ForwardingFiles;
+
   void rename(const Path& from, const Path& to) override {
     if (to.filename() == "best.ckpt" && ++bests_ == 2)
       throw FileError("no room for {}", to.string());
-    inner_.rename(from, to);
+    ForwardingFiles::rename(from, to);
   }
-  bool remove(const Path& p) override { return inner_.remove(p); }
-  void create_directories(const Path& p) override { inner_.create_directories(p); }
-  void sync_directory(const Path& p) override { inner_.sync_directory(p); }
-  int64_t free_bytes(const Path& p) override { return inner_.free_bytes(p); }
 
  private:
-  MemoryFiles inner_;
   std::atomic<int> bests_ = 0;
 };
 
@@ -194,7 +262,8 @@ struct JudgedRun : RunSetup {
 TEST(Stopped, ABestThatCouldNotBeSavedIsNotTheBest) {
   const Rows rows(kRowCount, 3);
   for (const bool beside : {false, true}) {
-    RefusesTheBest disk;
+    MemoryFiles inner;
+    RefusesTheBest disk(inner);
     JudgedRun run(disk, rows);
     run.options.checkpoint.beside = beside;
     const LogText log;
@@ -207,7 +276,8 @@ TEST(Stopped, ABestThatCouldNotBeSavedIsNotTheBest) {
 TEST(Stopped, ABestThatCouldNotBeSavedIsForgottenInCheckpoints) {
   const Rows rows(kRowCount, 3);
   for (const bool each_epoch : {false, true}) {
-    RefusesTheBest disk;
+    MemoryFiles inner;
+    RefusesTheBest disk(inner);
     const LogText log;
     JudgedRun first(disk, rows);
     int64_t steps = 0;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "snug/base/error.h"
+#include "snug/data/generator.h"
 #include "snug/data/source_testing.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit_testing.h"
@@ -198,6 +199,34 @@ TEST(Fit, StepsPerEpochBeyondTheData) {
   EXPECT_NE(log.messages.find("ran out after 3 of 5 steps"), std::string::npos) << log.messages;
 }
 
+// An epoch without a step would have a loss of 0, the best of all.
+TEST(Fit, EndsWhereAGeneratorHasNoMoreRows) {
+  int64_t given = 0;
+  const auto fit = [&](int64_t rows) {
+    const SourcePtr source = data::generator(
+        [&given, rows](std::span<const Tensor> slots) -> int64_t {
+          if (given == rows) return 0;
+          ++given;
+          std::ranges::fill(slots[0].as<float>(), 0.5F);
+          slots[1].as<float>()[0] = 2;
+          return 1;
+        },
+        {.x = Shape{3}, .y = Shape{}});
+    Sequential model = regression_model(3);
+    FitOptions options = quiet(5);
+    options.batch_size = 2;
+    options.steps_per_epoch = 3;
+    return model.fit(source, options);
+  };
+  LogText log;
+  const History history = fit(12);
+  EXPECT_EQ(history.epoch.size(), 2);
+  for (const double loss : history.history.at("loss")) EXPECT_GT(loss, 0);
+  expect_within(log.messages, "ran out after 0 of 3 steps of epoch 3");
+  given = 0;
+  expect_within(message_of<DataError>([&] { fit(0); }), "no rows");
+}
+
 TEST(Fit, ShufflesEachEpochAnewAndTheSameForTheSameSeed) {
   const Rows rows(64, 3);
   const auto orders = [&](uint64_t seed) {
@@ -216,6 +245,15 @@ TEST(Fit, ShufflesEachEpochAnewAndTheSameForTheSameSeed) {
   std::ranges::sort(second);
   EXPECT_EQ(first, numbers(0, 64));
   EXPECT_EQ(second, numbers(0, 64));
+}
+
+TEST(Fit, ClassWeightsAreNumbers) {
+  const Rows rows(20, 3);
+  Sequential model = regression_model(3);
+  FitOptions options = quiet();
+  options.class_weight = {{0, 1.0}, {1, NAN}};
+  EXPECT_EQ(message_of([&] { model.fit(rows.classes(), options); }),
+            "fit: class_weight of class 1 is nan; it must be a number");
 }
 
 TEST(Fit, ClassWeightsAreSampleWeights) {

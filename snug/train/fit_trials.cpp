@@ -5,6 +5,7 @@
 
 #include "snug/base/bytes.h"
 #include "snug/base/memory.h"
+#include "snug/train/room.h"
 
 namespace snug {
 namespace {
@@ -21,19 +22,26 @@ FitTrials::FitTrials(Model& model, SourcePtr data, const FitOptions& options, co
   FilePages touched;
   if (budget.whole_process) {
     touched = FilePages::resident();
-    unlimited();  // The first of all runs, where nothing was tried yet.
+    const FitPlan first = unlimited();  // Of all runs, where nothing was tried yet.
+    start_bytes_.note_first_run();
     touched = touched.plus(FilePages::resident());
   }
+  if (budget.whole_process) note_start();
   {
     const FitPlan plan = unlimited();
     fastest_bytes_ = plan.asked_bytes;
     batch_size_ = plan.batch_size;
+    fastest_arena_bytes_ = plan.arena_bytes;
     largest_part_ = plan.largest_part();
   }
   if (!budget.whole_process) return;
   learn_first_pages(touched);
+  note_start();
+}
+
+void FitTrials::note_start() {
   forget_tries(budget_);
-  first_bytes_ = resident_bytes();
+  start_bytes_.note();
 }
 
 // What of the code only the first of all runs touches: what was resident before any of it was
@@ -52,24 +60,41 @@ void FitTrials::learn_first_pages(const FilePages& touched) {
   budget_.file_pages = all;
 }
 
-FitPlan FitTrials::unlimited(const FitChange& change) {
+Budget FitTrials::begin_trial(int64_t bytes) {
+  peak_bytes_ = std::max(peak_bytes_, peak_resident_bytes());
   forget_tries(budget_);
+  Budget budget = budget_;
+  budget.bytes = bytes;
+  budget = start_bytes_.begin(budget);
+  budget.bytes -= hidden_bytes_;
+  return budget;
+}
+
+FitPlan FitTrials::unlimited(const FitChange& change) {
+  const Budget budget = begin_trial(without_limit(budget_).bytes);
   Compiled& compiled = change.compiled != nullptr ? *change.compiled : model_.compiled();
-  FitPlan plan =
-      plan_fit(model_, compiled, data_, changed(options_, change), without_limit(budget_)).plan;
-  measure_kernels(plan, budget_);
+  FitPlan plan = plan_fit(model_, compiled, data_, changed(options_, change), budget).plan;
+  measure_kernels(plan, budget);
+  hidden_bytes_ = start_bytes_.hidden_bytes();
+  plan.reserve_bytes += hidden_bytes_;
+  plan.asked_bytes += hidden_bytes_;
   return plan;
 }
 
 std::optional<FitPlan> FitTrials::at(int64_t bytes, const FitChange& change) {
-  Budget budget = budget_;
-  budget.bytes = bytes;
-  forget_tries(budget);
-  // What trials have left behind (blocks that stand between others, what is known of a step) is
-  // not the fit's.
-  if (first_bytes_ > 0) budget.before_bytes += resident_bytes() - first_bytes_;
+  const Budget budget = begin_trial(bytes);
   Compiled& compiled = change.compiled != nullptr ? *change.compiled : model_.compiled();
-  return try_fit(model_, compiled, data_, changed(options_, change), budget);
+  std::optional<FitPlan> plan = try_fit(model_, compiled, data_, changed(options_, change), budget);
+  if (!plan) return plan;
+  // Where another one was compiled before it, a process that begins has more holes than one that
+  // runs at its fastest.
+  constexpr int64_t kOfASecondPlan = 96_KiB;
+  hidden_bytes_ = start_bytes_.hidden_bytes();
+  if (budget.whole_process && plan->arena_bytes < fastest_arena_bytes_)
+    hidden_bytes_ += kOfASecondPlan;
+  plan->reserve_bytes += hidden_bytes_;
+  plan->budget_bytes = bytes;
+  return plan->fits_if_saved_in_place() ? std::move(plan) : std::nullopt;
 }
 
 std::optional<FitPlan> FitTrials::within(int64_t bytes, const FitChange& change) {
@@ -80,10 +105,12 @@ std::optional<FitPlan> FitTrials::within(int64_t bytes, const FitChange& change)
 }
 
 // What the smallest plan takes with its kernels. The planner knows what a step lacks: each try adds
-// what the one before has missed.
+// what the one before has missed. A search that takes more memory than the fastest run is of no
+// use.
 int64_t FitTrials::least_planned(int64_t missing_bytes) {
-  Budget tried = budget_;
-  tried.bytes += missing_bytes;
+  Budget tried = begin_trial(fastest_bytes_);
+  tried.room_bytes = std::max(tried.room_bytes, fastest_bytes_);
+  tried.bytes = budget_.bytes + missing_bytes;
   tried.reserve_bytes = 0;  // Estimated: what it takes is measured when it is planned.
   while (tried.bytes < fastest_bytes_) {
     try {
@@ -97,6 +124,10 @@ int64_t FitTrials::least_planned(int64_t missing_bytes) {
       tried.bytes = plan.needed_bytes();
     } catch (const StepBudgetError& error) {
       tried.bytes += std::max<int64_t>(1, error.missing_bytes());
+    } catch (const NoRoomError&) {
+      throw;
+    } catch (const BudgetError&) {
+      break;
     }
   }
   return fastest_bytes_;
@@ -105,7 +136,7 @@ int64_t FitTrials::least_planned(int64_t missing_bytes) {
 // Planning itself takes what it takes, and other plans have other kernels: so budgets are tried,
 // from that of the smallest plan on, in steps that double, up until one works or down until one
 // does not; then between the two.
-int64_t FitTrials::least(int64_t missing_bytes, double seconds_for_it) {
+int64_t FitTrials::least_tried(int64_t missing_bytes, double seconds_for_it) {
   const int64_t planned = least_planned(missing_bytes);
   int64_t works = 0, fails = budget_.bytes, step = planned / 256;
   const auto can_be_lower = [&] { return works - fails > works / 1024; };
@@ -124,6 +155,30 @@ int64_t FitTrials::least(int64_t missing_bytes, double seconds_for_it) {
   if (works == 0 && at(fails + 2 * step)) works = fails + 2 * step;
   if (works == 0) works = fastest_that_works();
   if (works > fastest_bytes_) works = std::min(works, fastest_that_works());
+  return works;
+}
+
+// What trials have found of a step is known to the next one, but not to a process that begins:
+// where finding it took more than the budget, it is found anew within it.
+int64_t FitTrials::enough_to_find(int64_t works) {
+  const int64_t peak = std::max(peak_bytes_, peak_resident_bytes());
+  const int64_t most = peak + kForRest + budget_.kernel_bytes;
+  if (!budget_.whole_process || most <= works) return works;
+  for (const int64_t tried : {works, works + (most - works) / 2}) {
+    PlanningScope::forget();
+    if (at(tried)) return tried;
+  }
+  return most;
+}
+
+int64_t FitTrials::least(int64_t missing_bytes, double seconds_for_it) {
+  int64_t works = 0;
+  try {
+    works = enough_to_find(least_tried(missing_bytes, seconds_for_it));
+  } catch (const NoRoomError&) {
+    // A smaller plan takes more to be found than the machine has. The fastest was found.
+    works = fastest_that_works();
+  }
   return works + chance_bytes(budget_, works);
 }
 

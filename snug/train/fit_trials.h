@@ -22,7 +22,8 @@ struct FitChange {
 class FitTrials {
  public:
   // `budget` is the one that the fit has or had: with what this process was then. Tries the fit
-  // without a limit.
+  // without a limit. This and all below throws NoRoomError where the machine has too little memory
+  // for a trial.
   FitTrials(Model& model, SourcePtr data, const FitOptions& options, const Budget& budget);
 
   // At its fastest: what that takes, and what of it is largest.
@@ -50,16 +51,22 @@ class FitTrials {
 
  private:
   std::optional<FitPlan> at(int64_t bytes, const FitChange& change = {});
+  void note_start();
+  Budget begin_trial(int64_t bytes);
   void learn_first_pages(const FilePages& touched);
   int64_t least_planned(int64_t missing_bytes);
+  int64_t least_tried(int64_t missing_bytes, double seconds);
+  int64_t enough_to_find(int64_t works);
   int64_t fastest_that_works();
 
   Model& model_;
   SourcePtr data_;
   const FitOptions& options_;
   Budget budget_;
-  int64_t fastest_bytes_ = 0, batch_size_ = 0;
-  int64_t first_bytes_ = 0;  // Resident before the first budget was tried.
+  int64_t fastest_bytes_ = 0, fastest_arena_bytes_ = 0, batch_size_ = 0;
+  TrialStart start_bytes_;
+  int64_t hidden_bytes_ = 0;  // Of the last trial: the next is planned with as much less.
+  int64_t peak_bytes_ = 0;    // The most that was resident in a trial.
   std::string largest_part_;
   PlanningScope once_;
   std::clock_t start_ = std::clock();

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "snug/base/threads.h"
-#include "snug/train/budget.h"
 #include "snug/train/fit.h"
+#include "snug/train/forward_plan.h"
 
 namespace snug {
 namespace {
@@ -35,14 +34,12 @@ ForwardPass::ForwardPass(Model& model, const SourcePtr& data, const EvaluateOpti
 void ForwardPass::bind(Model& model, const SourcePtr& data) {
   const int64_t asked = options_.batch_size.value_or(32);
   stager_.emplace(data, StagerOptions{.batch_size = std::min(asked, data->rows().value_or(asked))});
-  const Variables weights = model.weights();
-  const size_t held = state_bytes(weights) - allocation_bytes(weights) + data->buffer_bytes();
-  const Budget budget =
-      make_budget(options_.memory, options_.whole_process, static_cast<int64_t>(held));
-  const int64_t bytes = budget.for_run() - static_cast<int64_t>(data->buffer_bytes());
-  std::optional<ReadAheadOptions> ahead;
-  if (stager_->can_read_ahead() && stager_->batches() > 1) ahead = plan_ahead(model, *data, bytes);
-  if (!ahead) plan(model, *data, bytes);
+  FitSetup setup = plan_forward({.build = [&] { return forward_step(model, *data, what_); },
+                                 .stager = &*stager_,
+                                 .weights = model.weights(),
+                                 .name = name()},
+                                options_);
+  runner_ = setup.plan.validation;
   model.ensure_weights(0);
   Variables variables;
   for (const auto& [variable, value] : runner_->step().variables) variables.push_back(variable);
@@ -50,7 +47,7 @@ void ForwardPass::bind(Model& model, const SourcePtr& data) {
   arena_ = Arena(runner_->arena_bytes());
   arena_.touch();
   runner_->bind(arena_.data());
-  if (ahead) stager_->read_ahead(*ahead);
+  if (setup.validation_ahead) stager_->read_ahead(*setup.validation_ahead);
 }
 
 void ForwardPass::check_options(const Source& data) const {
@@ -62,36 +59,6 @@ void ForwardPass::check_options(const Source& data) const {
   expect_some("steps", options_.steps);
   if (what_ == What::evaluate && data.rows() == 0)
     throw DataError("evaluate: the data has no rows to measure; give some");
-}
-
-int ForwardPass::threads() const {
-  return options_.threads > 0 ? options_.threads : hardware_threads();
-}
-
-void ForwardPass::plan(Model& model, const Source& data, int64_t bytes) {
-  StepGraph step = forward_step(model, data, what_);
-  const RunnerOptions runner{.target = {.threads = threads()},
-                             .borrow_inputs = stager_->can_borrow(step),
-                             .feed_inputs = stager_->can_feed(),
-                             .reproducible = options_.reproducible,
-                             .budget_bytes = bytes};
-  runner_ = std::make_unique<Runner>(std::move(step), stager_->batch_rows(), runner);
-}
-
-// A small part of the budget is for rows that are read while a step runs; none where the step
-// needs it all.
-std::optional<ReadAheadOptions> ForwardPass::plan_ahead(Model& model, Source& data, int64_t bytes) {
-  constexpr int64_t kPart = 64;
-  const StepGraph step = forward_step(model, data, what_);
-  const int64_t part = std::min(stager_->worthwhile_bytes(step), bytes / kPart);
-  if (part <= 0) return std::nullopt;
-  ReadAheadOptions options = stager_->ahead_options(step, part, threads());
-  try {
-    plan(model, data, bytes - static_cast<int64_t>(ReadAhead::needed_bytes(data, options)));
-  } catch (const BudgetError&) {
-    return std::nullopt;
-  }
-  return options;
 }
 
 void ForwardPass::run(const Visit& visit) {

@@ -28,10 +28,6 @@ class ForwardPass {
   std::string name() const { return what_ == What::evaluate ? "evaluate" : "predict"; }
   void check_options(const Source& data) const;
   void bind(Model& model, const SourcePtr& data);
-  int threads() const;
-  // Within so many bytes; and with rows that are read ahead, where they fit in beside it.
-  void plan(Model& model, const Source& data, int64_t bytes);
-  std::optional<ReadAheadOptions> plan_ahead(Model& model, Source& data, int64_t bytes);
   void begin_batch(int64_t batch) const;
   void end_batch(int64_t batch) const;
 
@@ -39,7 +35,7 @@ class ForwardPass {
   EvaluateOptions options_;
   What what_;
   std::optional<Stager> stager_;  // None where there are no rows.
-  std::unique_ptr<Runner> runner_;
+  std::shared_ptr<Runner> runner_;
   Arena arena_;
 };
 

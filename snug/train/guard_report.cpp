@@ -28,11 +28,16 @@ std::string advice(const GuardFinding& finding, const GuardScene& scene, bool ha
   if (finding.kind == GuardFinding::Kind::not_finite && scene.step == 0 && scene.epoch == 0) {
     text += "scale the inputs to about 1; ";
   }
-  return text + fmt::format(
-                    "lower the learning rate (it is {:.3g}), or clip the gradients "
-                    "(clipnorm: 1); `guard: skip` leaves such batches out, `guard: "
-                    "rollback` goes back and lowers the rate by itself",
-                    scene.learning_rate);
+  text +=
+      fmt::format("lower the learning rate (it is {:.3g}), or clip the gradients (clipnorm: 1); ",
+                  scene.learning_rate);
+  // Gradients do not depend on the rate of the step that they are for.
+  if (finding.kind != GuardFinding::Kind::overflow && (scene.step > 0 || scene.epoch > 0))
+    text += "should the same step fail again, its weights are too far off already: start anew; ";
+  return text +
+         "`guard: skip` leaves such batches out, `guard: rollback` goes back and lowers the rate "
+         "by "
+         "itself";
 }
 
 }  // namespace

@@ -16,10 +16,13 @@ struct History {
   std::map<std::string, std::vector<double>> history;
   std::vector<int> epoch;
 
-  // `expected` epochs are added without moving the ones before.
-  void add(int at_epoch, const Logs& logs, int expected = 0) {
+  // Made when the first of so many epochs is added, so that the others move nothing.
+  static size_t room_for(int expected) {
     constexpr int kMost = 1 << 20;
-    const auto room = static_cast<size_t>(std::clamp(expected, 0, kMost));
+    return static_cast<size_t>(std::clamp(expected, 0, kMost));
+  }
+  void add(int at_epoch, const Logs& logs, int expected = 0) {
+    const size_t room = room_for(expected);
     epoch.reserve(room);
     epoch.push_back(at_epoch);
     for (const auto& [name, value] : logs) {

@@ -100,6 +100,12 @@ TEST(Model, OutputsAreCountedWhenThereAreSome) {
   }
 }
 
+TEST(Model, WeightsOfLossesAreNumbers) {
+  Sequential model({Input({3}), Dense(1)});
+  EXPECT_EQ(message_of([&] { model.compile({.loss = "mse", .loss_weights = {NAN}}); }),
+            "compile: loss_weights has nan; give a number for each output");
+}
+
 TEST(Model, OneBatch) {
   const Rows rows(50, 3);
   Sequential model = regression_model(3);

@@ -6,6 +6,7 @@
 #include "snug/base/bytes.h"
 #include "snug/optim/optimizer.h"
 #include "snug/train/fit_trials.h"
+#include "snug/train/room.h"
 
 namespace snug {
 namespace {
@@ -50,9 +51,24 @@ bool fits_with_sgd(FitTrials& trials, const Model& model, int64_t bytes) {
   return trials.within(bytes, {.compiled = &compiled}).has_value();
 }
 
+// Where the machine has too little memory to try them, none is offered.
+void add_changes(Refusal& refusal, FitTrials& trials, const Model& model) {
+  try {
+    refusal.smaller_batch = smaller_batch(trials, refusal.budget_bytes);
+    refusal.fits_with_sgd = fits_with_sgd(trials, model, refusal.budget_bytes);
+  } catch (const NoRoomError&) {
+  }
+}
+
 }  // namespace
 
 std::string Refusal::text(const RefusalWords& words) const {
+  if (is_rough) {
+    return fmt::format(
+        "it does not fit the budget of {}, which is too little even to find out what would; it "
+        "fits with {}{}, and where there is more memory `snug plan` says with how much less",
+        bytes_text(budget_bytes), words.memory, typed_bytes(least_bytes));
+  }
   std::vector<std::string> changes = {words.memory + typed_bytes(least_bytes)};
   if (smaller_batch) changes.push_back(fmt::format("{}{}", words.batch_size, *smaller_batch));
   if (fits_with_sgd) changes.push_back(words.sgd);
@@ -65,14 +81,30 @@ std::string Refusal::text(const RefusalWords& words) const {
 
 Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& options,
                         const Budget& budget, int64_t missing_bytes) {
-  FitTrials trials(model, data, options, budget);
-  return {.budget_bytes = budget.bytes,
-          .batch_size = trials.batch_size(),
-          .fastest_bytes = trials.fastest_bytes(),
-          .largest_part = trials.largest_part(),
-          .least_bytes = trials.least(missing_bytes, kForLeast),
-          .smaller_batch = smaller_batch(trials, budget.bytes),
-          .fits_with_sgd = fits_with_sgd(trials, model, budget.bytes)};
+  int64_t enough_bytes = 0;
+  try {
+    FitTrials trials(model, data, options, budget);
+    Refusal refusal{.budget_bytes = budget.bytes,
+                    .batch_size = trials.batch_size(),
+                    .fastest_bytes = trials.fastest_bytes(),
+                    .largest_part = trials.largest_part(),
+                    .least_bytes = trials.least(missing_bytes, kForLeast)};
+    add_changes(refusal, trials, model);
+    return refusal;
+  } catch (const NoRoomError& error) {
+    enough_bytes = error.enough_bytes();
+  }
+  forget_tries(budget);
+  const ResidentLimit limit(room_of_machine().bytes);
+  const int64_t most = most_bytes(model, data, options, budget);
+  return rough_refusal(budget.bytes, enough_bytes > 0 ? std::min(enough_bytes, most) : most);
+}
+
+Refusal rough_refusal(int64_t budget_bytes, int64_t enough_bytes) {
+  constexpr int64_t kPart = 8;  // Is added: what others take is not known to more.
+  return {.budget_bytes = budget_bytes,
+          .least_bytes = enough_bytes + enough_bytes / kPart,
+          .is_rough = true};
 }
 
 }  // namespace snug

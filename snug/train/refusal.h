@@ -21,6 +21,8 @@ struct Refusal {
   std::string largest_part;
   // The least budget that works, to a thousandth and what processes differ by from run to run.
   int64_t least_bytes = 0;
+  // The machine has too little memory to find that: it is one that works, and nothing else is said.
+  bool is_rough = false;
   // Changes that fit the budget: each was tried, as far as there was time.
   std::optional<int64_t> smaller_batch;
   bool fits_with_sgd = false;
@@ -30,8 +32,8 @@ struct Refusal {
 
 class FitRefused : public BudgetError {
  public:
-  explicit FitRefused(Refusal refusal)
-      : BudgetError("fit: " + refusal.text()), refusal_(std::move(refusal)) {}
+  explicit FitRefused(Refusal refusal, const std::string& call = "fit")
+      : BudgetError(call + ": " + refusal.text()), refusal_(std::move(refusal)) {}
   const Refusal& refusal() const { return refusal_; }
 
  private:
@@ -42,5 +44,7 @@ class FitRefused : public BudgetError {
 // `missing_bytes` with an estimated reserve.
 Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& options,
                         const Budget& budget, int64_t missing_bytes = 0);
+// Where nothing could be tried: so many bytes are enough, as far as it is known.
+Refusal rough_refusal(int64_t budget_bytes, int64_t enough_bytes);
 
 }  // namespace snug

@@ -34,20 +34,28 @@ class StateVisitor {
   // perhaps by another thread while this one goes on.
   virtual void sync_first(std::shared_ptr<File> /*file*/) {}
 
-  void visit(std::string_view name, bool& value) {
+  virtual void visit(std::string_view name, bool& value) {
     int64_t number = value ? 1 : 0;
     visit(name, number);
     value = number != 0;
   }
-  void visit(std::string_view name, int& value) {
+  virtual void visit(std::string_view name, int& value) {
     int64_t number = value;
     visit(name, number);
     value = static_cast<int>(number);
   }
-  void visit(std::string_view name, uint64_t& value) {
+  virtual void visit(std::string_view name, uint64_t& value) {
     auto number = static_cast<int64_t>(value);
     visit(name, number);
     value = static_cast<uint64_t>(number);
+  }
+
+  // Numbers of one's own whose count is what it is: those of a file with another count are not for
+  // them, and they are 0 then.
+  void visit_as_many(std::string_view name, std::vector<double>& values) {
+    const size_t count = values.size();
+    visit(name, values);
+    if (values.size() != count) values.assign(count, 0);
   }
 };
 

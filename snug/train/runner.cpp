@@ -161,9 +161,17 @@ std::vector<void*> Runner::outside() const {
   return outside;
 }
 
-void Runner::compile() {
-  for (const auto& program : programs_) program->compile();
-  if (late_) late_->compile();
+bool Runner::compile(const std::function<bool()>& goes_on) {
+  for (const auto& program : programs_) {
+    if (!program->compile(goes_on)) return false;
+  }
+  return !late_ || late_->compile(goes_on);
+}
+
+size_t Runner::kernel_count() const {
+  size_t count = late_ ? late_->kernel_count() : 0;
+  for (const auto& program : programs_) count += program->kernel_count();
+  return count;
 }
 
 void Runner::bind(std::byte* arena, SpillQueue* spill) {

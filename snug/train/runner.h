@@ -78,8 +78,10 @@ class Runner {
   CurvePoint point() const;
 
   // Compiles the kernels of all programs, which takes memory beside the arena; bind() does it where
-  // it was not done.
-  void compile();
+  // it was not done. `goes_on` is asked before each: when it says no, the others are left, and so
+  // says the result.
+  bool compile(const std::function<bool()>& goes_on = {});
+  size_t kernel_count() const;
   // Binds all programs to the arena and to the variables' memory; they must have values. `spill`
   // has file_bytes(), where that is not 0.
   void bind(std::byte* arena, SpillQueue* spill = nullptr);

@@ -28,6 +28,7 @@ class StateWriter final : public StateVisitor {
   bool reads() const override { return false; }
   void sync_first(std::shared_ptr<File> file) override { files_.push_back(std::move(file)); }
 
+  size_t size() const { return out_.size(); }
   std::vector<std::byte> take() { return out_.take(); }
   const StateValues& values() const { return values_; }
   // To be synced before what was taken is written.

@@ -137,7 +137,8 @@ double trivial(const LossSpec& loss, const SourcePtr& data, int64_t units) {
   run.run();
   Runner& runner = *run.plan().training;
   TrivialLoss trivial(model.compiled(), runner.step());
-  trivial.add(*runner.programs()[0]);
+  trivial.look(*runner.programs()[0]);
+  trivial.add();
   return trivial.loss();
 }
 

@@ -27,18 +27,28 @@ TrivialLoss::TrivialLoss(const Compiled& compiled, const StepGraph& step) {
 }
 
 // A batch's own mean and squares first, which loops without a division, then both together.
-void TrivialLoss::add(const Program& program) {
+void TrivialLoss::look(const Program& program) {
   for (Output& output : outputs_) {
     if (output.fixed > 0) continue;
     const Tensor targets = program.tensor(output.target);
+    output.new_count = 0;
     if (targets.data == nullptr || targets.size() == 0) continue;
-    const auto count = static_cast<double>(targets.size());
     double mean = 0, squares = 0;
     for (const float value : targets.as<float>()) mean += value;
-    mean /= count;
+    mean /= static_cast<double>(targets.size());
     for (const float value : targets.as<float>()) squares += (value - mean) * (value - mean);
-    const double distance = mean - output.mean, all = output.count + count;
-    output.squares += squares + distance * distance * output.count * count / all;
+    output.new_count = static_cast<double>(targets.size());
+    output.new_mean = mean;
+    output.new_squares = squares;
+  }
+}
+
+void TrivialLoss::add() {
+  for (Output& output : outputs_) {
+    if (output.new_count == 0) continue;
+    const double count = output.new_count, all = output.count + count;
+    const double distance = output.new_mean - output.mean;
+    output.squares += output.new_squares + distance * distance * output.count * count / all;
     output.mean += distance * count / all;
     output.count = all;
   }

@@ -19,8 +19,11 @@ class TrivialLoss {
  public:
   TrivialLoss(const Compiled& compiled, const StepGraph& step);
 
-  // The targets that stand in the program's slots.
-  void add(const Program& program);
+  // Looks at the targets that stand in the program's slots, which may be used for other values
+  // when the step runs.
+  void look(const Program& program);
+  // They count: the step was committed.
+  void add();
   double loss() const;
   void state(StateVisitor& visitor);
 
@@ -30,7 +33,8 @@ class TrivialLoss {
     double weight = 1;
     double fixed = 0;  // Where it does not depend on the targets.
     bool is_root = false;
-    double count = 0, mean = 0, squares = 0;  // Squares of the distances to the mean.
+    double count = 0, mean = 0, squares = 0;              // Squares of the distances to the mean.
+    double new_count = 0, new_mean = 0, new_squares = 0;  // Of those looked at last.
     // In checkpoints: made once, as saving is waited for.
     std::array<std::string, 3> names = {};
   };

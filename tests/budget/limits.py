@@ -4,6 +4,7 @@ import os
 import pathlib
 import resource
 import subprocess
+import tempfile
 
 V1 = pathlib.Path("/sys/fs/cgroup/memory")
 V2 = pathlib.Path("/sys/fs/cgroup")
@@ -34,8 +35,7 @@ class Cgroup:
         top = own_group(self.version)
         if top is None:
             raise OSError("no memory cgroup is mounted")
-        self.folder = top / f"snug-budget-{os.getpid()}"
-        self.folder.mkdir()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="snug-budget-", dir=top))
         try:
             if self.version == 2:
                 (self.folder / "memory.swap.max").write_text("0")

@@ -48,6 +48,8 @@ class RandomRun:
         self.draw = Draw(seed)
         draw = self.draw
         kind = draw.choice(("dense", "dense", "image", "image", "sequence", "table"))
+        if seed % 50 in (7, 14):
+            kind = "deep"
         self.rows = draw.scale(40, 1500)
         self.integers = None  # Inputs are numbers below this.
         self.pixels = False
@@ -91,6 +93,22 @@ class RandomRun:
                                f"activation: {self.activation()}}}")
             self.between()
         self.layers.append(draw.choice(("flatten", "global_max_pooling1d")))
+
+    def deep(self):
+        """Many layers of few numbers: what a step takes beside them shows."""
+        draw = self.draw
+        self.rows = min(self.rows, 150)
+        pictures = draw.maybe()
+        self.shape = (draw.scale(6, 16), draw.scale(6, 16), 3) if pictures else (draw.scale(1, 100),)
+        normal = draw.maybe(0.3)
+        for _ in range(draw.scale(20, 120)):
+            layer = f"conv2d: {{filters: {draw.scale(1, 16)}, kernel_size: {draw.choice((1, 3))}, padding: same" if pictures \
+                else f"dense: {{units: {draw.scale(1, 100)}"
+            self.layers.append(f"{layer}, activation: {draw.choice(('tanh', 'sigmoid'))}}}")  # Others blow up.
+            if normal and draw.maybe():
+                self.layers.append("batch_normalization")
+        if pictures:
+            self.layers.append("flatten")
 
     def table(self):
         draw = self.draw

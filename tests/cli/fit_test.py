@@ -7,6 +7,7 @@ import json
 import random
 import signal
 import subprocess
+import time
 import unittest
 
 import snug_case
@@ -82,8 +83,7 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: {learning_rate: 0
             command = self.command("fit", "run.yaml", "--epochs", "1000000", "--json", f"name=s{code}", "fit.verbose=2")
             with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
                 process.stderr.readline()
-                while not process.stderr.readline().startswith(b"7/7"):
-                    pass
+                self.until(process, b"7/7")
                 process.send_signal(number)
                 out, _ = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, code)
@@ -141,10 +141,14 @@ class Checkpoints(ArraysCase):
     def test_terminated_and_resumed(self):
         command = self.command("fit", "run.yaml", "--epochs", "1000000", "--json", "fit.verbose=2")
         with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            while not process.stderr.readline().startswith(b"7/7"):
-                pass
-            self.refuses(6, "is using this directory", words=("fit", "run.yaml", "--resume"))
-            process.send_signal(signal.SIGTERM)
+            self.until(process, b"7/7")
+            text = self.fails(6, "fit", "run.yaml", "--resume")
+            self.assertIn("is using this directory", text)
+            self.assertNotIn("begins anew", text)
+            # More than once, as `timeout` does.
+            for _ in range(20):
+                process.send_signal(signal.SIGTERM)
+                time.sleep(0.0002)
             out, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 143)
         steps = json.loads(out)["steps"]

@@ -5,9 +5,10 @@ usage: predict_test.py SNUG     SNUG is the program
 
 import csv
 import random
+import unittest
 
 import snug_case
-from snug_case import Case, png
+from snug_case import SANITIZED, Case, png
 
 
 class Tables(Case):
@@ -47,6 +48,16 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
         for row in rows:
             self.assertEqual(max(self.SORTS, key=lambda sort: float(row[sort])), row["class"])
         self.assertEqual(self.json("predict", "run.yaml", "--output", "out.npy")["classes"], self.SORTS)
+
+    @unittest.skipIf(SANITIZED, "a budget")
+    def test_a_budget_that_is_too_small(self):
+        self.passes("fit", "run.yaml")
+        for words in (("predict", "run.yaml", "--output", "out.csv"), ("evaluate", "run.yaml")):
+            line = self.refuses(3, "--memory 8MiB: ", "does not fit the budget of 8.0 MiB", "it fits with --memory ",
+                                words=(*words, "--memory", "8MiB"))
+            least = line.split("it fits with --memory ")[1]
+            peak = self.json(*words, "--memory", least)["peak_resident_bytes"]
+            self.assertLessEqual(peak, float(least.removesuffix("MiB")) * (1 << 20))
 
     def test_two_classes_by_one_number(self):
         self.write("rows.csv", "a,sort\n" + "".join(f"{i / 100},{'no' if i < 50 else 'yes'}\n" for i in range(100)))

@@ -104,6 +104,16 @@ class Remembered(ArraysCase):
         self.refuses(2, "has trained the layers of a run file, not the model ",
                      words=("fit", "c/model.keras", "name=run", "--resume"))
 
+    def test_a_resume_that_is_refused_changes_nothing(self):
+        self.passes("fit", "run.yaml")
+        run = self.folder / "runs/run/1"
+        before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file() and path.name != "lock"}
+        resume = ("fit", "run.yaml", "--resume", "--epochs", "4")
+        self.refuses(2, "the seed is 99", words=(*resume, "fit.seed=99"))
+        self.refuses(2, "it is of another model", words=(*resume, "model.0.dense.units=20"))
+        self.assertEqual(before, {path: path.read_bytes() for path in before})
+        self.assertEqual(self.json(*resume)["epochs"], 4)
+
     def test_a_run_without_checkpoints(self):
         """One that has ended is not trained over; one that had not come to its first one begins anew, and says so."""
         self.passes("fit", "run.yaml", "fit.checkpoint=off", "fit.seed=3")
@@ -126,8 +136,7 @@ class Remembered(ArraysCase):
                  "fit.validation_split=0.2")
         with subprocess.Popen(self.command(*words), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             for _ in range(3):
-                while not process.stderr.readline().startswith(b"5/5"):
-                    pass
+                self.until(process, b"5/5")
             # The history is there while the run goes on, and not doubled by what comes again.
             self.assertRegex(self.read("runs/run/1/history.csv"), r"^epoch,accuracy,loss,val_accuracy,val_loss\n0,.*\n1,")
             process.send_signal(signal.SIGKILL)

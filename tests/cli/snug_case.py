@@ -114,6 +114,11 @@ class Case(unittest.TestCase):
         self.assertNotIn("fault of Snug", done.stderr)
         return done.stderr
 
+    def until(self, process, start):
+        """Reads what the program says up to a line that begins so. One that ends before is no reason to wait for ever."""
+        while not (line := process.stderr.readline()).startswith(start):
+            self.assertTrue(line, f"the program ended before it said {start}")
+
     def refuses(self, code, *parts, words=("fit", "run.yaml")):
         """The command ends with this code and, after warnings at most, one line that holds these parts."""
         *before, line = self.fails(code, *words).splitlines()

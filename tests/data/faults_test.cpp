@@ -11,6 +11,7 @@
 #include "snug/data/image_testing.h"
 #include "snug/data/source_testing.h"
 #include "snug/data/text.h"
+#include "snug/testing/forwarding_files.h"
 #include "snug/testing/memory_files.h"
 
 namespace snug::testing {
@@ -24,52 +25,28 @@ struct Countdown {
   }
 };
 
-class FailingFile final : public File {
+class FailingFile final : public ForwardingFile {
  public:
   FailingFile(std::unique_ptr<File> file, Countdown& countdown)
-      : File(file->path()), file_(std::move(file)), countdown_(countdown) {}
-  int64_t size() override { return file_->size(); }
-  void truncate(int64_t size) override { file_->truncate(size); }
-  void sync() override { file_->sync(); }
-  void close() override { file_->close(); }
+      : ForwardingFile(std::move(file)), countdown_(countdown) {}
 
  protected:
   size_t read_some(std::span<std::byte> into, int64_t offset) override {
     countdown_.spend(path());
-    return file_->read_at(into, offset);
-  }
-  size_t write_some(std::span<const std::byte> from, int64_t offset) override {
-    file_->write_at(from, offset);
-    return from.size();
-  }
-  size_t append_some(std::span<const std::byte> from) override {
-    file_->append(from);
-    return from.size();
+    return ForwardingFile::read_some(into, offset);
   }
 
  private:
-  std::unique_ptr<File> file_;
   Countdown& countdown_;
 };
 
-class FailingFiles final : public FileSystem {
+class FailingFiles final : public ForwardingFiles {
  public:
-  explicit FailingFiles(MemoryFiles& files) : files_(files) {}
+  using ForwardingFiles::ForwardingFiles;
   std::unique_ptr<File> open(const Path& path, OpenMode mode) override {
-    return std::make_unique<FailingFile>(files_.open(path, mode), countdown);
+    return std::make_unique<FailingFile>(inner().open(path, mode), countdown);
   }
-  std::optional<int64_t> size(const Path& path) override { return files_.size(path); }
-  std::vector<std::string> list(const Path& folder) override { return files_.list(folder); }
-  void rename(const Path& from, const Path& to) override { files_.rename(from, to); }
-  bool remove(const Path& path) override { return files_.remove(path); }
-  void create_directories(const Path& folder) override { files_.create_directories(folder); }
-  void sync_directory(const Path& folder) override { files_.sync_directory(folder); }
-  int64_t free_bytes(const Path& path) override { return files_.free_bytes(path); }
-
   Countdown countdown;
-
- private:
-  MemoryFiles& files_;
 };
 
 // Opens and reads again and again, with one more read allowed each time, until all is read.

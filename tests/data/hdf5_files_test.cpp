@@ -175,6 +175,13 @@ TEST(Hdf5Files, WhatLeadsElsewhereTroublesNobodyElse) {
   }
 }
 
+TEST(Hdf5Files, ALinkInATableOfSymbolsTroublesNobodyElse) {
+  const Path file = file_of("links_old.h5");
+  EXPECT_EQ(all_rows(*data::hdf5({.file = file, .x = {"group/x"}})), wanted());
+  expect_within(message_of([&] { data::hdf5({.file = file, .x = {"soft"}}); }),
+                "\"soft\" is a link to elsewhere, which is not read");
+}
+
 // Arrays in one piece, and those that are unpacked into the cache, are read ahead and by twins;
 // what stands in chunks is not.
 TEST(Hdf5Files, ArraysInOnePieceAreReadAhead) {
@@ -197,12 +204,24 @@ TEST(Hdf5Files, ArraysInOnePieceAreReadAhead) {
   EXPECT_EQ(all_rows(*chunked), wanted());
 }
 
+// Rows that stand in the array's own header, in the other byte order.
+TEST(Hdf5Files, HeldRowsAreTurned) {
+  const SourcePtr source = data::hdf5({.file = file_of("compact_big.h5"), .x = {"compact"}});
+  std::vector<float> first = wanted();
+  first.resize(12);
+  EXPECT_EQ(all_rows(*source), first);
+}
+
+// In one piece and in chunks, which are read in two ways.
 TEST(Hdf5Files, AFileThatChangesIsToldSo) {
-  MemoryFiles files;
-  write_text(files, "d.h5", bytes_of("latest.h5"));
-  const SourcePtr source = data::hdf5({.file = "d.h5", .x = {"float32"}, .files = &files});
-  write_text(files, "d.h5", bytes_of("latest.h5") + "x");
-  expect_within(message_of<FileError>([&] { source->begin_pass(1); }), "changed during the run");
+  for (const char* name : {"float32", "gzip"}) {
+    MemoryFiles files;
+    write_text(files, "d.h5", bytes_of("latest.h5"));
+    const SourcePtr source = data::hdf5({.file = "d.h5", .x = {name}, .files = &files});
+    EXPECT_NO_THROW(source->begin_pass(0));
+    write_text(files, "d.h5", bytes_of("latest.h5") + "x");
+    expect_within(message_of<FileError>([&] { source->begin_pass(1); }), "changed during the run");
+  }
 }
 
 }  // namespace

@@ -62,6 +62,15 @@ def main():
             file["other"] = h5py.ExternalLink("other.h5", "/x")
             file["type"] = np.dtype("float32")
             file.create_dataset("named", (50, 2), file["type"])
+    with h5py.File(FOLDER / "links_old.h5", "w", libver="earliest") as file:  # A table of symbols: it has no other links.
+        file["group/x"] = VALUES.astype("float32")
+        file["soft"] = h5py.SoftLink("/group/x")
+    with h5py.File(FOLDER / "compact_big.h5", "w") as file:
+        small = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        small.set_layout(h5py.h5d.COMPACT)
+        space = h5py.h5s.create_simple((6, 2))
+        compact = h5py.h5d.create(file.id, b"compact", h5py.h5t.STD_I32BE, space, small)
+        compact.write(h5py.h5s.ALL, h5py.h5s.ALL, VALUES.reshape(-1)[:12].reshape(6, 2).astype(">i4"))
     with h5py.File(FOLDER / "small.h5", "w") as file:
         x = VALUES.reshape(-1)[:128].reshape(16, 8).astype("float32")
         file.create_dataset("x", data=x, chunks=(8, 8), compression="gzip", fletcher32=True)

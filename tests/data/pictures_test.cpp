@@ -19,10 +19,8 @@ std::vector<float> scaled(const std::string& name, const ScaledSize& size) {
   const std::unique_ptr<File> file = real_files().open(path, OpenMode::read);
   const ImageHeader header = read_image_header(*file, name, {});
   const auto rows = decode_image(*file, header, static_cast<int>(size.channels), name);
-  std::vector<float> all;
-  ImageScaler(size).scale(*rows, header, [&](int64_t, const float* values) {
-    all.insert(all.end(), values, values + size.width * size.channels);
-  });
+  std::vector<float> all(static_cast<size_t>(size.height * size.width * size.channels), -1.0f);
+  ImageScaler(size).scale(*rows, header, all.data());
   return all;
 }
 

@@ -33,6 +33,11 @@ void read_input(Input bytes) {
   options.most_in_memory = 8;
   const data::CsvData parsed = data::csv(options);
   SNUG_CHECK(rows_of(*held.source) == rows_of(*parsed.source), "rows held and parsed differ");
+  options.cache = "cache";
+  for (const char* how : {"written", "found"}) {
+    const data::CsvData kept = data::csv(options);
+    SNUG_CHECK(rows_of(*held.source) == rows_of(*kept.source), "rows held and {} differ", how);
+  }
 }
 
 }  // namespace snug::fuzz

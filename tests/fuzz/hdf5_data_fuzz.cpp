@@ -1,5 +1,6 @@
 // An HDF5 file of data: the rows of all its arrays.
 
+#include "snug/data/hdf5.h"
 #include "snug/data/hdf5_rows.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/input_file.h"
@@ -23,11 +24,31 @@ void read_group(const Hdf5Group& group) {
   for (const auto& [name, inner] : group.groups) read_group(inner);
 }
 
+// As a run reads it: where it stands, and unpacked.
+void read_array(const std::string& name, FileSystem& files) {
+  data::Hdf5Options options{.file = "input", .x = {name}, .inputs_only = true};
+  options.chunk_cache_bytes = 1 << 16;
+  options.buffer_bytes = 16;
+  options.files = &files;
+  for (const char* cache : {"", "cache", "cache"}) {
+    options.cache = cache;
+    refused_or_read([&] {
+      const SourcePtr source = data::hdf5(options);
+      if (source->buffer_bytes() <= (size_t{1} << 26)) read_all(*source);
+    });
+  }
+}
+
 }  // namespace
 
 void read_input(Input bytes) {
+  InputFiles files(bytes);
   InputFile file("input", bytes);
   read_group(read_hdf5(file, "input"));
+  constexpr size_t kMostArrays = 6;
+  const std::vector<data::Hdf5Array> arrays = data::hdf5_arrays("input", &files);
+  for (size_t i = 0; i < std::min(arrays.size(), kMostArrays); ++i)
+    read_array(arrays[i].name, files);
 }
 
 }  // namespace snug::fuzz

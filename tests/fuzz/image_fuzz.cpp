@@ -12,8 +12,8 @@ void decode(Input bytes, int channels) {
   InputFile file("input", bytes);
   const ImageHeader header = read_image_header(file, "input", kLimits);
   const auto rows = decode_image(file, header, channels, "input");
-  ImageScaler({5, 6, channels, channels != 3, channels == 4})
-      .scale(*rows, header, [](int64_t, const float*) {});
+  std::vector<float> pixels(static_cast<size_t>(5 * 6 * channels));
+  ImageScaler({5, 6, channels, channels != 3, channels == 4}).scale(*rows, header, pixels.data());
 }
 
 }  // namespace

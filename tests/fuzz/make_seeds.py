@@ -5,6 +5,7 @@ usage: make_seeds.py [SNUG]     with the program snug, checkpoints as well
 """
 
 import glob
+import io
 import json
 import pathlib
 import struct
@@ -97,9 +98,19 @@ RUNS = {
 }
 
 
-def npy(shape, values):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n"
+def npy(shape, values, fortran=False):
+    header = f"{{'descr': '<f4', 'fortran_order': {fortran}, 'shape': {shape}, }}\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values)
+
+
+def archives():
+    """Arrays in Fortran order, as they stand and deflated."""
+    for name, how in (("plain.npz", zipfile.ZIP_STORED), ("packed.npz", zipfile.ZIP_DEFLATED)):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", how) as archive:
+            for array, content in (("x.npy", npy((3, 2, 2), range(12), True)), ("y.npy", npy((3,), range(3)))):
+                archive.writestr(zipfile.ZipInfo(array), content, how)
+        add("npz", name, packed.getvalue())
 
 
 def checkpoints(snug):
@@ -127,6 +138,7 @@ def texts():
 
 if __name__ == "__main__":
     records()
+    archives()
     texts()
     configs()
     run_files()

@@ -6,6 +6,10 @@
 
 void snug::fuzz::read_input(Input bytes) {
   InputFiles files(bytes);
-  read_all(*data::npz(
-      {.file = "input", .most_in_memory = 1 << 20, .files = &files, .buffer_bytes = 16}));
+  data::NpzOptions options{
+      .file = "input", .most_in_memory = 1 << 20, .files = &files, .buffer_bytes = 16};
+  refused_or_read([&] { read_all(*data::npz(options)); });
+  options.cache = "cache";
+  read_all(*data::npz(options));
+  read_all(*data::npz(options));
 }

@@ -13,8 +13,10 @@ void snug::fuzz::read_input(Input bytes) {
           [] { return std::string("input"); }, to);
     });
   }
+  features_of(std::as_bytes(bytes));
   InputFiles files(bytes);
   data::TfRecordOptions options{.files = {"input"}, .x = {{.key = "x", .row = {2}}}};
   options.file_system = &files;
+  data::first_features(options);
   read_all(*data::tfrecord(options));
 }

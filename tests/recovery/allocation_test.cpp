@@ -124,11 +124,17 @@ TEST(EveryAllocation, MayFail) {
   for (int64_t n = 1; n <= all; n += (n < 2000 ? 1 : 50) * (testing::kSanitized ? 8 : 1)) fail(n);
 }
 
-// The long form: --gtest_also_run_disabled_tests --gtest_filter=*Each*
-TEST(EveryAllocation, DISABLED_EachMayFail) {
+// The long form: --gtest_also_run_disabled_tests --gtest_filter=*Each*. In parts, so that it can be
+// run piece by piece.
+constexpr int64_t kParts = 20;
+class DISABLED_Part : public ::testing::TestWithParam<int64_t> {};
+
+TEST_P(DISABLED_Part, EachMayFail) {
   const int64_t all = allocations();
-  for (int64_t n = 1; n <= all; ++n) fail(n);
+  for (int64_t n = 1 + GetParam(); n <= all; n += kParts) fail(n);
 }
+
+INSTANTIATE_TEST_SUITE_P(EveryAllocation, DISABLED_Part, ::testing::Range(int64_t{0}, kParts));
 
 }  // namespace
 }  // namespace snug

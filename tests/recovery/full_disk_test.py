@@ -75,7 +75,7 @@ def check(snug, folder, disk):
         sys.exit(f"full_disk_test: no checkpoint is left\n{output}")
     if process.returncode == 0:
         return "ended before the disk was full"
-    if process.returncode != 6 or "make room" not in output or "--resume writes it" not in output:
+    if process.returncode != 6 or "make room" not in output or "with --resume goes on" not in output:
         sys.exit(f"full_disk_test: exit {process.returncode}, without a word of what to do\n{output}")
     # Room again: the rest is written.
     (disk / "ballast").unlink()

@@ -120,5 +120,43 @@ class Messages(Checks):
         self.passes("check_messages.py", {"snug/ops/add.cpp": 'throw InternalError("no such type");\n'})
 
 
+class Groups(unittest.TestCase):
+    """Sources that are compiled together have no name in common that means two things."""
+
+    def groups(self, most, *texts):
+        with tempfile.TemporaryDirectory() as folder:
+            for number, text in enumerate(texts):
+                pathlib.Path(folder, f"{number}.cpp").write_text(text)
+            command = [sys.executable, str(TOOLS / "group_sources.py"), str(most)]
+            command += [f"{folder}/{number}.cpp" for number in range(len(texts))]
+            return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split(";")
+
+    def unnamed(self, line):
+        return f"namespace {{\n{line}\n}}  // namespace\n"
+
+    def test_sources_that_share_no_name_are_together(self):
+        self.assertEqual(self.groups(8, self.unnamed("int f() {"), self.unnamed("int g() {"), "int h();\n"), ["0", "0", "0"])
+
+    def test_there_are_no_more_than_asked_for(self):
+        self.assertEqual(self.groups(2, "", "", ""), ["0", "0", "1"])
+
+    def test_a_name_of_two_sources_parts_them(self):
+        for first, second in (("int f() {", "std::vector<int> f(int a,"), ("struct OneOfTwo {", "using OneOfTwo = int;"),
+                              ("constexpr int kOne = 3, kTwo = 4;", "const int kTwo[] = {1};"), ("class F;", "using a::F;"),
+                              ("struct alignas(64) F {", "class F {"),
+                              ("using a::F;", "using b::F;"), ("template <class T> T* f(T* x) {", "void f();")):
+            self.assertEqual(self.groups(8, self.unnamed(first), self.unnamed(second)), ["0", "1"], (first, second))
+        self.assertEqual(self.groups(8, "using OneOfTwo = int;\n", "using OneOfTwo = long;\n"), ["0", "1"])
+
+    def test_the_same_name_of_another_namespace_does_not(self):
+        self.assertEqual(self.groups(8, self.unnamed("using a::F;"), self.unnamed("using a::F;")), ["0", "0"])
+
+    def test_what_cannot_be_told_apart_is_alone(self):
+        value = "class Value;"  # snug::Value is another.
+        self.assertEqual(self.groups(8, self.unnamed(value), ""), ["alone", "0"])
+        self.assertEqual(self.groups(8, "using namespace a;\n", "#define X\n", '#include <hwy/foreach_target.h>\n', "", ""),
+                         ["alone", "alone", "alone", "0", "0"])
+
+
 if __name__ == "__main__":
     unittest.main()
