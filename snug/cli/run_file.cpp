@@ -8,16 +8,24 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kSections = {"name", "data", "model", "fit"};
 
+[[noreturn]] void refuse_data(const std::string& file, std::string_view what) {
+  throw PlacedError(
+      file, fmt::format("this is no run file, for it {}; a run file is a text with the sections "
+                        "data, model and fit. To train on data, name it there: data: {{train: {{x: "
+                        "x.npy, y: y.npy}}}}, or data: {{train: rows.csv, label: COLUMN}}; to look "
+                        "at it: snug check {}",
+                        what, file));
+}
+
 std::string text_of(const std::string& file) {
   constexpr int64_t kMostBytes = 1 << 20;
   const std::unique_ptr<File> opened = real_files().open(file, OpenMode::read);
   const int64_t bytes = opened->size();
-  if (bytes > kMostBytes) {
-    throw Error("{}: a run file has at most {} bytes, this one has {}; is it a data file?", file,
-                kMostBytes, bytes);
-  }
+  if (bytes > kMostBytes) refuse_data(file, fmt::format("has {} bytes", bytes));
   std::string text(static_cast<size_t>(bytes), '\0');
   opened->read_exactly_at(std::as_writable_bytes(std::span(text)), 0);
+  if (text.find('\0') != std::string::npos || text.starts_with("\x93NUMPY"))
+    refuse_data(file, "is no text");
   return text;
 }
 
@@ -118,11 +126,7 @@ RunFile read_run_file(const std::string& file, const std::vector<Override>& sett
   RunFile run{.file = file, .name = name_of_run(file), .tree = {}};
   run.tree = is_model_file(file) ? tree_of_model(file) : parse_yaml(text_of(file), file);
   if (run.tree.is_null()) run.tree.fail("it is empty; it needs the sections data, model and fit");
-  if (run.tree.is_scalar()) {
-    run.tree.fail(
-        "this is no run file, which has the sections data, model and fit; for a data file, write "
-        "one with `data: {{train: FILE, label: COLUMN}}`, or look at it with `snug check FILE`");
-  }
+  if (run.tree.is_scalar()) refuse_data(file, "has no sections");
   run.tree.expect_map("a map with the sections data, model and fit");
   for (const Override& setting : settings)
     override_value(run.tree, said_of_files(run.tree, setting));

@@ -74,8 +74,10 @@ RowRange training_rows_of(const Source& data, const FitOptions& options) {
   }
   const int64_t at = first_validation_row(*rows, options.validation_split);
   if (at == 0 || at == *rows) {
-    throw Error("fit: validation_split {} leaves {} of {} rows for training; both sides need rows",
-                options.validation_split, at, *rows);
+    throw Error(
+        "fit: validation_split {} leaves {} of {} rows for training; both sides need rows: "
+        "give another share, or more rows",
+        options.validation_split, at, *rows);
   }
   return {.count = at};
 }

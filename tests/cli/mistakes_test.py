@@ -6,7 +6,7 @@ usage: mistakes_test.py SNUG     SNUG is the program
 import json
 
 import snug_case
-from snug_case import ArraysCase
+from snug_case import ArraysCase, npy
 
 
 class RunFileMistakes(ArraysCase):
@@ -65,6 +65,31 @@ class RunFileMistakes(ArraysCase):
         self.refuses(2, "run.yaml:10: ", 'batch_size is "0"')
         self.edit("epochs: 2", "epochs: 2\n  validation_split: 1")
         self.refuses(2, "run.yaml:12: ", 'validation_split is "1"')
+
+    def test_budgets_that_are_none(self):
+        for command in ("fit", "plan", "evaluate", "predict"):
+            output = ("--output", "o.csv") if command == "predict" else ()
+            self.passes("fit", "run.yaml")
+            self.refuses(2, "--memory 0: a budget of 0", "leave memory out", words=(command, "run.yaml", "--memory", "0", *output))
+        for budget, part in (("0MiB", "a budget of 0"), ("64", "give one such as 64MiB"), ("-1", "write it as 256MiB"),
+                             ("-64MiB", "write it as 256MiB"), ("1e9", "write it as 256MiB"), ("", "--memory has no value")):
+            self.refuses(2, "--memory", part, words=("fit", "run.yaml", "--memory", budget))
+        self.edit("epochs: 2", "epochs: 2\n  memory: 0")
+        self.refuses(2, "run.yaml:12: a budget of 0", "leave memory out")
+
+    def test_messages_name_what_the_user_knows(self):
+        """No function of the library, no temporary file, no memory that threads without number would take."""
+        for command in ("fit", "plan"):
+            line = self.refuses(2, f"snug {command}: run.yaml: validation_split 0.999 leaves 0 of 100 rows", "give another share",
+                                words=(command, "run.yaml", "fit.validation_split=0.999"))
+            self.assertNotIn("fit: ", line.replace("snug fit: ", ""))
+        for words in (("plan", "run.yaml", "--html"), ("plan", "run.yaml", "--curve"), ("plan", "run.yaml", "--dump-problem"),
+                      ("predict", "run.yaml", "--output"), ("convert", "x.keras")):
+            self.refuses(6, "nosuch/o.csv: there is no folder nosuch; make it", words=(*words, "nosuch/o.csv"))
+        self.refuses(2, "--threads 100000", "1024 at most", "cores", words=("fit", "run.yaml", "--threads", "100000"))
+        self.refuses(2, "with a blank behind the colon", words=("fit", "run.yaml", "fit.class_weight={0:2}"))
+        self.write("bad.keras", "hello")
+        self.refuses(6, "give a model that Keras or snug has saved", words=("convert", "bad.keras", "m.h5"))
 
     def test_float16_is_refused_by_name(self):
         self.edit("units: 16,", "units: 16, dtype: float16,")
@@ -162,6 +187,16 @@ class DataMistakes(ArraysCase):
         self.passes("fit", "run.yaml")
         self.write("rows.csv", "a,b,y\n1,2,yes\n")
         self.refuses(2, "the model was not trained on a table", words=("predict", "run.yaml", "data=rows.csv", "--output", "o.csv"))
+
+    def test_data_in_the_place_of_a_run_file(self):
+        self.write("rows.npy", npy((3,), [1, 2, 3]))
+        self.write("large.bin", b"\x01\x02" * (1 << 20))
+        self.write("text.bin", b"a\0b")
+        for name in ("rows.npy", "large.bin", "text.bin"):
+            for command in ("fit", "plan", "summary", "evaluate"):
+                line = self.refuses(2, f"{name}: this is no run file", "data: {train: {x: x.npy, y: y.npy}}",
+                                    f"snug check {name}", words=(command, name))
+                self.assertTrue(line.isprintable())
 
     def test_mistakes_about_files(self):
         self.edit("train: {x: x.npy, y: y.npy}", "train: rows.csv, label: income")
