@@ -195,6 +195,9 @@ void refuse_settings_of_parts(const YamlValue& map, std::string_view what) {
                           key, value);
     } else if (is_among(item.key, kOfStopping)) {
       right = fmt::format("callbacks: [early_stopping: {{{}: {}}}]", item.key, value);
+    } else if (item.key == "validation_data") {
+      right =
+          "validation_split: 0.2, or validation beside train: data: {train: ..., validation: ...}";
     } else {
       continue;
     }

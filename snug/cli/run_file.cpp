@@ -43,6 +43,14 @@ bool is_model_file(const std::string& file) {
   return file.ends_with(".keras") || file.ends_with(".h5") || file.ends_with(".hdf5");
 }
 
+// A word alone is a file, which somebody who means a layer does not know.
+void check_model_file(const RunFile& run) {
+  if (!run.has_model_file()) return;
+  const YamlValue& model = *run.section("model");
+  if (is_model_file(model.text) || real_files().size(run.path(model))) return;
+  model.refuse("a list of layers, such as [dense: {units: 10}], or a file of Keras's: model.keras");
+}
+
 // What runs leave is called alike: runs/mnist/3/best.keras is mnist-3-best.
 std::string name_of_run(const std::string& file) {
   const std::string stem = Path(file).stem().string();
@@ -133,6 +141,7 @@ RunFile read_run_file(const std::string& file, const std::vector<Override>& sett
   expect_keys(run.tree, kSections, "section of a run file");
   if (const YamlValue* name = run.section("name")) run.name = name->as_text();
   check_name(run);
+  check_model_file(run);
   return run;
 }
 

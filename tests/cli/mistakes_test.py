@@ -109,6 +109,25 @@ class RunFileMistakes(ArraysCase):
         self.write("run.yaml", "- a\n")
         self.refuses(2, "run.yaml:1: ", "a map with the sections data, model and fit")
 
+    def test_forms_that_are_another(self):
+        self.write("run.yaml", self.RUN_FILE.replace("  loss", "\tloss"))
+        self.refuses(2, "run.yaml:", "this is no YAML", "a line begins with a tab")
+        self.write("run.yaml", "fit: {loss: mse\n")
+        self.refuses(2, "a bracket that is not closed")
+        start, end = self.RUN_FILE.index("model:"), self.RUN_FILE.index("fit:")
+        for model, part in (("dense", 'model is "dense"; it must be a list of layers'), ("[]", "model has no layers"),
+                            ("{dense: 3}", "such as [dense: {units: 10}]")):
+            self.write("run.yaml", f"{self.RUN_FILE[:start]}model: {model}\n{self.RUN_FILE[end:]}")
+            self.refuses(2, "run.yaml:2: ", part)
+        self.edit("epochs: 2", "epochs: 2\n  validation_data: x.npy")
+        self.refuses(2, "run.yaml:12: ", "data: {train: ..., validation: ...}")
+        self.edit("train: {x: x.npy, y: y.npy}", "train: rows.parquet, label: y")
+        self.refuses(2, 'run.yaml:1: data.train is "rows.parquet"', "save other tables as CSV")
+        self.edit("{train: {x: x.npy, y: y.npy}}", "rows.csv")
+        self.refuses(2, 'run.yaml:1: data is "rows.csv"', "{train: rows.csv, label: COLUMN}")
+        self.edit("activation: sigmoid", "activation: relu")
+        self.assertNotIn("compile:", self.refuses(2, "run.yaml:7: dense"))
+
     def test_missing_parts(self):
         self.edit("  loss: binary_crossentropy\n", "")
         self.refuses(2, "run.yaml:", "there is no loss")
