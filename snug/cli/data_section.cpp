@@ -122,6 +122,12 @@ RunData open_data(const RunFile& run, const DataRequest& request) {
   const bool inputs_only = request.inputs_only;
   clean_cache(cache);
   const YamlValue* data = run.section("data");
+  if (data == nullptr && is_model_file(run.file)) {
+    throw PlacedError(
+        run.file,
+        "there is no data for the model; name it behind: data.x=x.npy data.y=y.npy, or "
+        "data=rows.csv label=COLUMN (predict needs no labels)");
+  }
   if (data == nullptr) {
     throw PlacedError(run.file, fmt::format("there is no data; give data: {{train: {}}}", kForms));
   }

@@ -48,7 +48,8 @@ void drop_call(std::string& message, const std::string& call) {
 int report(const Arguments& arguments, int exit, std::string message) {
   std::fflush(stdout);
   const std::string who = arguments.command.empty() ? "snug" : "snug " + arguments.command;
-  for (const char* call : {arguments.command.c_str(), "fit", "compile"}) drop_call(message, call);
+  for (const char* call : {arguments.command.c_str(), "fit", "compile", "save"})
+    drop_call(message, call);
   fmt::print(stderr, "{}: {}\n", who, message);
   if (arguments.json) {
     const nlohmann::ordered_json json = {

@@ -39,10 +39,6 @@ void check_name(const RunFile& run) {
                                           run.name));
 }
 
-bool is_model_file(const std::string& file) {
-  return file.ends_with(".keras") || file.ends_with(".h5") || file.ends_with(".hdf5");
-}
-
 // A word alone is a file, which somebody who means a layer does not know.
 void check_model_file(const RunFile& run) {
   if (!run.has_model_file()) return;
@@ -117,6 +113,10 @@ bool names_files(const YamlValue& data, std::string_view key) {
 }
 
 }  // namespace
+
+bool is_model_file(const std::string& file) {
+  return file.ends_with(".keras") || file.ends_with(".h5") || file.ends_with(".hdf5");
+}
 
 bool RunFile::has_model_file() const {
   const YamlValue* model = section("model");

@@ -30,6 +30,9 @@ struct RunFile {
   Path path(const YamlValue& value) const;
 };
 
+// By its name: .keras, .h5 or .hdf5.
+bool is_model_file(const std::string& file);
+
 // With the settings of the command line put in. A model file (.keras, .h5) stands for a run file
 // with nothing but that model.
 RunFile read_run_file(const std::string& file, const std::vector<Override>& settings);

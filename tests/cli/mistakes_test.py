@@ -177,6 +177,16 @@ class DataMistakes(ArraysCase):
         (self.folder / "x.npy").write_bytes(b"hello")
         self.refuses(4, "x.npy")
 
+    def test_no_data(self):
+        self.passes("fit", "run.yaml")
+        for command in (("fit",), ("evaluate",), ("predict", "--output", "o.csv")):
+            self.refuses(2, "last.keras: there is no data for the model", "data.x=x.npy data.y=y.npy",
+                         words=(command[0], "runs/run/1/last.keras", *command[1:]))
+        self.write("none.npy", npy((0, 8), []))
+        self.write_labels([])
+        self.refuses(4, "snug fit: the data has no rows: ", "none.npy", words=("fit", "run.yaml", "data.x=none.npy"))
+        self.refuses(2, "snug convert: out.txt ends in neither", words=("convert", "runs/run/1/last.keras", "out.txt"))
+
     def test_rows_that_differ(self):
         self.write_labels([0, 1, 0])
         self.refuses(2, "run.yaml:1: ", "100", "3")
