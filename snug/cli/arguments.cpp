@@ -1,5 +1,7 @@
 #include "snug/cli/arguments.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -79,7 +81,8 @@ Examples:
   snug plan run.yaml                     the plan of one step, by kind and by value
   snug plan run.yaml --memory 256MiB     does it fit?
   snug plan run.yaml --memory 256MiB --batch-size 32,64,128
-                                         a line for each, and the largest batch that fits
+                                         a line for each, and the largest batch that fits;
+                                         exit code 3 where none of these does
   snug plan run.yaml --curve curve.svg   step time against the budget, with its knee
   snug plan run.yaml --html plan.html    where every value stands, and when)";
 constexpr const char* kCheckExamples = R"(
@@ -119,12 +122,16 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* about, const 
 }
 
 void add_run_options(CLI::App* command, Line& line) {
-  command->add_option("run_file", line.run_file, "The run file")->type_name("RUN.YAML");
+  command->add_option("run_file", line.run_file, "The run file, or a model file (.keras, .h5)")
+      ->type_name("RUN.YAML");
   command
       ->add_option("settings", line.settings,
                    "Settings in place of the file's, each by its path: fit.epochs=3")
       ->type_name("PATH=VALUE");
-  command->add_option("--memory", line.memory, "The budget of the whole process: 256MiB, 2GiB")
+  command
+      ->add_option("--memory", line.memory,
+                   "The budget of the whole process: 256MiB, 2GiB; what the machine leaves if "
+                   "not given")
       ->type_name("BYTES");
   command->add_option("--threads", line.threads, "Cores to use; all of them if not given")
       ->type_name("N");
@@ -169,7 +176,7 @@ void add_check(CLI::App& app, Line& line) {
   CLI::App* check = add_command(app, "check", "What is wrong with the data", kCheckExamples);
   check
       ->add_option("data", line.run_file,
-                   "A data file (.csv, .tsv, .npy, .npz, .h5, IDX; .gz too) or a folder")
+                   "A data file (.csv, .tsv, .npy, .npz, .h5, .tfrecord, IDX; .gz too) or a folder")
       ->type_name("DATA");
   check->add_option("more", line.files, "More files of the same table")->type_name("MORE...");
   check->add_option("--against", line.against, "A run file whose training data it must be like")
@@ -220,6 +227,14 @@ void refuse_extra(const std::string& extra, const CLI::App& command) {
               did_you_mean(extra.substr(0, extra.find('=')), words, ""));
 }
 
+// Most often it is a variable of a shell that is not set.
+void refuse_empty(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->nonpositional() || option->results() != std::vector<std::string>{""}) continue;
+    throw Error("{} has no value; give one, or leave it out", option->get_name());
+  }
+}
+
 Override setting_of(const std::string& word) {
   const size_t sign = word.find('=');
   if (sign == std::string::npos || sign == 0) {
@@ -259,8 +274,18 @@ void add_batch_sizes(Arguments& arguments, const std::string& sizes) {
   }
 }
 
+// Before anything is computed for the file.
+void expect_folder(std::string_view option, const Path& file) {
+  const Path folder = file.parent_path();
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  throw FileError("{}{}: there is no folder {}; make it, or give another path", option,
+                  file.string(), folder.string());
+}
+
 Arguments arguments_of(const CLI::App& command, const Line& line) {
   for (const std::string& extra : command.remaining()) refuse_extra(extra, command);
+  refuse_empty(command);
   Arguments arguments{.command = command.get_name(),
                       .run_file = line.run_file,
                       .against = line.against,
@@ -276,6 +301,10 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
                       .problem_file = line.problem_file,
                       .curve_file = line.curve_file,
                       .html_file = line.html_file};
+  expect_folder("--dump-problem ", arguments.problem_file);
+  expect_folder("--curve ", arguments.curve_file);
+  expect_folder("--html ", arguments.html_file);
+  expect_folder(arguments.command == "predict" ? "--output " : "", arguments.output);
   if (arguments.command == "doctor") return arguments;
   if (arguments.command == "checkpoint") {
     if (arguments.action != "show" && arguments.action != "verify")
@@ -312,6 +341,8 @@ bool is_command(std::string_view word) {
 }
 
 std::string version() { return SNUG_VERSION; }
+
+bool Arguments::is_watched() const { return ::isatty(json ? STDERR_FILENO : STDOUT_FILENO) != 0; }
 
 ParsedArguments parse_arguments(std::span<const std::string> words) {
   CLI::App app{kAbout};

@@ -198,15 +198,30 @@ Json json_of(const TableReport& report) {
           {"notes", report.notes}};
 }
 
+// Rows that are only predicted for have no labels; what is to be known then, or nothing.
+std::string without_labels(Against& against, const CsvTable& table) {
+  const auto is_there = [&](const std::string& label) {
+    return std::ranges::find(table.names(), label) != table.names().end();
+  };
+  if (!against.columns || std::ranges::any_of(against.labels, is_there)) return "";
+  const std::string label = against.labels[0];
+  drop_targets(*against.columns);
+  against.labels.clear();
+  return fmt::format("there is no column {}, the label: these rows can only be predicted for",
+                     in_quotes(label));
+}
+
 int check_table(const Arguments& arguments) {
   std::vector<Path> patterns = {arguments.run_file};
   patterns.insert(patterns.end(), arguments.files.begin(), arguments.files.end());
-  const Against against = against_of(arguments);
+  Against against = against_of(arguments);
   CsvTableOptions options = against.table;
   options.files = list_files(real_files(), patterns);
   CsvTable table(real_files(), options);
-  const TableReport report = report_on(
+  const std::string note = without_labels(against, table);
+  TableReport report = report_on(
       table, {.labels = against.labels, .like = against.columns ? &*against.columns : nullptr});
+  if (!note.empty()) report.notes.push_back(note);
   const int exit = report.is_clean() ? 0 : kBadData;
   if (arguments.json) {
     Json json = {{"command", "check"}, {"exit", exit}};

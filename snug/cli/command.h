@@ -29,6 +29,8 @@ struct Arguments {
   Path problem_file, curve_file, html_file;
 
   Path cache() const { return runs / ".cache"; }
+  // Whether progress is shown on a terminal.
+  bool is_watched() const;
 };
 
 // Each prints its result to stdout, with --json as one object, and returns the exit code. Throws

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "snug/base/log.h"
+#include "snug/cli/line_settings.h"
 #include "snug/cli/run_file.h"
 #include "snug/data/csv.h"
 #include "snug/data/file_list.h"
@@ -141,6 +142,31 @@ data::CsvOptions read_options(const RunFile& run, const YamlValue& data, const P
   return options;
 }
 
+// Whether what is said there stands in the run file, and not on the command line.
+bool is_of_file(const RunFile& run, const YamlValue* value) {
+  return value != nullptr && value->where.starts_with(run.file + ":");
+}
+
+// The command that lists all bad rows of these files. It reads run files as they are, so that what
+// the command line has changed is said by the label alone.
+std::string check_line(const RunFile& run, const YamlValue& data, const YamlValue& files,
+                       const DataRequest& request) {
+  std::string line = "snug check";
+  const auto add = [&](const YamlValue& file) {
+    line += " " + shell_word(run.path(file).string());
+  };
+  if (files.is_list())
+    std::ranges::for_each(files.list, add);
+  else
+    add(files);
+  const std::vector<std::string> labels = names_of(data.find("label"));
+  const bool is_told = is_of_file(run, data.find("train")) && is_of_file(run, data.find("label"));
+  if (!request.trained_by.empty())
+    return line + " --against " + shell_word(request.trained_by.string());
+  if (request.fitted.empty() && is_told) return line + " --against " + shell_word(run.file);
+  return labels.size() == 1 ? line + " --label " + shell_word(labels[0]) : line;
+}
+
 data::CsvData open_table(const YamlValue& files, const data::CsvOptions& options) {
   try {
     return placed(files.where, [&] { return data::csv(options); });
@@ -227,8 +253,7 @@ BadRowOptions read_bad_rows(const RunFile& run, const YamlValue& data, const Pat
   return options;
 }
 
-// Predictions need no labels and no weights: what their columns hold does not matter.
-static void drop_targets(Columns& columns) {
+void drop_targets(Columns& columns) {
   for (Column& column : columns.columns) {
     const bool label = std::ranges::find(columns.labels, column.name) != columns.labels.end();
     if (label || column.name == columns.weight) column.use = ColumnUse::drop;
@@ -271,6 +296,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
   data::CsvOptions options =
       read_options(run, data, request.cache, fitted ? &*fitted : nullptr, request.inputs_only);
   options.files = files_of(run, train);
+  options.bad_rows.check = check_line(run, data, train, request);
   const data::CsvData rows = open_table(train, options);
   if (request.trained && !fitted) refuse_learned(data, rows.columns);
   report(train, rows, /*with_columns=*/!fitted);
@@ -282,6 +308,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
   if (validation == nullptr) return opened;
   if (!is_csv(*validation)) validation->refuse("CSV files, as the training data is");
   options.files = files_of(run, *validation);
+  options.bad_rows.check = check_line(run, data, *validation, request);
   options.like = &*opened.columns;
   const data::CsvData other = open_table(*validation, options);
   report(*validation, other, /*with_columns=*/false);

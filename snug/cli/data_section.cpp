@@ -122,15 +122,25 @@ RunData open_data(const RunFile& run, const DataRequest& request) {
   const bool inputs_only = request.inputs_only;
   clean_cache(cache);
   const YamlValue* data = run.section("data");
+  if (data == nullptr && is_model_file(run.file)) {
+    throw PlacedError(
+        run.file,
+        "there is no data for the model; name it behind: data.x=x.npy data.y=y.npy, or "
+        "data=rows.csv label=COLUMN (predict needs no labels)");
+  }
   if (data == nullptr) {
     throw PlacedError(run.file, fmt::format("there is no data; give data: {{train: {}}}", kForms));
   }
-  data->expect_map(fmt::format("a map: train and validation, each {}", kForms));
+  data->expect_map(fmt::format(
+      "a map, such as {{train: rows.csv, label: COLUMN}}: train and validation, each {}", kForms));
   const YamlValue* first = data->find("train");
   const bool texts = has_learned_words(request.fitted);
   if (first != nullptr && (is_text(*first) || (texts && is_csv(*first))))
     return open_text(run, *data, request);
   if (first != nullptr && is_csv(*first)) return open_csv(run, *data, request);
+  // A table of another kind, most often.
+  if (first != nullptr && first->is_scalar() && !is_record_file(*first))
+    first->refuse(fmt::format("{}; save other tables as CSV", kForms));
   refuse_csv_settings(*data);
   expect_keys(*data, kKeys, "setting of data");
   const YamlValue *train = data->find("train"), *validation = data->find("validation");

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -28,9 +26,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // A bar is for a terminal; elsewhere a line an epoch is enough.
-void choose_progress(Session& session, bool json) {
+void choose_progress(Session& session, const Arguments& arguments) {
   if (session.run.section("fit")->find("verbose") != nullptr) return;
-  session.fit.verbose = ::isatty(json ? STDERR_FILENO : STDOUT_FILENO) != 0 ? 1 : 2;
+  session.fit.verbose = arguments.is_watched() ? 1 : 2;
 }
 
 Json summary_of(const Session& session, const FitPlan& plan, const RunWatch& watch, int exit) {
@@ -112,18 +110,28 @@ std::string kept_text(const Path& directory) {
   return text;
 }
 
+// Of two runs that ran beside each other, --resume takes the one that began last.
+std::string newer_note(const Arguments& arguments, const Session& session,
+                       const RunDirectory& directory) {
+  const Path newest = RunDirectory::newest(arguments.runs, session.run.name).path();
+  if (newest == directory.path()) return "";
+  return fmt::format("move {}, a newer run of the name, to another place first; then ",
+                     newest.string());
+}
+
 // What can be done about a run that a signal has stopped.
-std::string next_after_signal(const Arguments& arguments, const Session& session,
-                              const FitRun& fit) {
+std::string next_after_signal(const Arguments& arguments, const Session& session, const FitRun& fit,
+                              const RunDirectory& directory) {
   if (!session.fit.checkpoint.is_on())
     return "fit.checkpoint is off, so this run cannot go on from here; leave that out next time";
   // One that the signal met at its very end has saved its end.
   if (fit.was_saved() || !fit.was_interrupted())
-    return fmt::format("go on where it stopped: {}", resume_suggestion(arguments));
+    return fmt::format("{}go on where it stopped: {}", newer_note(arguments, session, directory),
+                       resume_suggestion(arguments));
   return fmt::format(
-      "its last state could not be saved, as warned of above; go on from the checkpoint before it, "
-      "if there is one: {}",
-      resume_suggestion(arguments));
+      "its last state could not be saved, as warned of above; {}go on from the checkpoint before "
+      "it, if there is one: {}",
+      newer_note(arguments, session, directory), resume_suggestion(arguments));
 }
 
 void print_end(const Arguments& arguments, const Session& session, const FitRun& fit,
@@ -137,10 +145,11 @@ void print_end(const Arguments& arguments, const Session& session, const FitRun&
              bytes("budget_bytes"), bytes("planned_bytes"));
   fmt::print("Kept:   {}/ with {}\n", directory.path().string(), kept_text(directory.path()));
   if (summary["exit"] != 0) {
-    fmt::print("Next:   {}\n", next_after_signal(arguments, session, fit));
+    fmt::print("Next:   {}\n", next_after_signal(arguments, session, fit, directory));
     return;
   }
-  fmt::print("{}", next_steps(arguments, session, watch.epochs(), directory.path()));
+  fmt::print("{}{}", resumed_text(arguments, session, fit, watch.epochs(), directory.path()),
+             next_steps(arguments, session, watch.epochs(), directory.path()));
 }
 
 // Where it fails, what it has come to is written down.
@@ -195,7 +204,7 @@ int fit_command(const Arguments& given) {
   const Arguments arguments = with_remembered(given);
   if (arguments.dry_run) return plan_command(arguments);
   Session session = open_session(arguments);
-  choose_progress(session, arguments.json);
+  choose_progress(session, arguments);
   const RunCallbacks callbacks = add_callbacks(session);
   RunWatch& watch = *callbacks.watch;
   session.fit.interrupted = [] { return caught_signal() != 0; };

@@ -7,6 +7,7 @@
 
 #include "snug/base/bytes.h"
 #include "snug/base/nearest_word.h"
+#include "snug/base/threads.h"
 #include "snug/cli/fit_words.h"
 #include "snug/cli/run_file.h"
 #include "snug/cli/yaml_settings.h"
@@ -17,11 +18,17 @@
 namespace snug::cli {
 namespace {
 
+constexpr int kMostThreads = 1024;
+
 // A number without a unit is in bytes; nobody means so few.
 int64_t budget_of(const YamlValue& value) {
   constexpr int64_t kLeast = int64_t{1} << 20;
   const int64_t bytes = value.as_bytes();
-  if (bytes > 0 && bytes < kLeast)
+  if (bytes == 0)
+    value.fail(
+        "a budget of 0 leaves nothing to run in; give one such as 64MiB or 2GiB, or leave memory "
+        "out to use what the machine leaves");
+  if (bytes < kLeast)
     value.fail("a budget of {} is less than any program needs; give one such as 64MiB or 2GiB",
                bytes_text(bytes));
   return bytes;
@@ -188,6 +195,9 @@ void refuse_settings_of_parts(const YamlValue& map, std::string_view what) {
                           key, value);
     } else if (is_among(item.key, kOfStopping)) {
       right = fmt::format("callbacks: [early_stopping: {{{}: {}}}]", item.key, value);
+    } else if (item.key == "validation_data") {
+      right =
+          "validation_split: 0.2, or validation beside train: data: {train: ..., validation: ...}";
     } else {
       continue;
     }
@@ -341,6 +351,10 @@ FitOptions fit_options(const RunFile& run) {
   options.initial_epoch = checked_int(fit, "initial_epoch", read.initial_epoch, 0);
   options.verbose = checked_int(fit, "verbose", read.verbose, 0);
   options.threads = checked_int(fit, "threads", read.threads, 0);
+  if (options.threads > kMostThreads) {
+    fit.find("threads")->refuse(
+        fmt::format("{} at most; this machine has {} cores", kMostThreads, hardware_threads()));
+  }
   if (options.batch_size && *options.batch_size < 1)
     fit.find("batch_size")->refuse("a whole number of 1 or more");
   if (!(options.validation_split >= 0 && options.validation_split < 1))

@@ -13,14 +13,6 @@ constexpr std::string_view kFile = "settings.json";
 constexpr std::string_view kPlain =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./=:,@%";
 
-std::string shell_word(std::string_view word) {
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos)
-    return std::string(word);
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 // "--memory 64MiB" is two words, whatever is in the second.
 std::string typed(const Override& setting) {
   const size_t blank =
@@ -78,6 +70,14 @@ std::vector<Override> remembered_settings(const Path& directory) {
         "{}: the settings of the run's start cannot be read; remove it, and give them again",
         path.string());
   }
+}
+
+std::string shell_word(std::string_view word) {
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos)
+    return std::string(word);
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
 }
 
 std::string typed_text(const std::vector<Override>& settings) {

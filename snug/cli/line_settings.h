@@ -19,6 +19,8 @@ void remember_settings(const Path& directory, const std::vector<Override>& setti
 // What it wrote; empty where it wrote nothing. Throws Error on a file that it did not write.
 std::vector<Override> remembered_settings(const Path& directory);
 
+// Quoted for a shell, where that is needed.
+std::string shell_word(std::string_view word);
 // As they were typed, quoted for a shell: "--memory 64MiB 'fit.optimizer={adam: 0.01}'".
 std::string typed_text(const std::vector<Override>& settings);
 

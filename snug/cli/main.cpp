@@ -34,11 +34,22 @@ void start_log(const Arguments& arguments) {
   });
 }
 
+// The library begins with the function's name, which the user has not called; it may stand behind a
+// place in the run file.
+void drop_call(std::string& message, const std::string& call) {
+  const std::string name = call + ": ";
+  if (message.starts_with(name)) {
+    message.erase(0, name.size());
+  } else if (const size_t at = message.find(": " + name); at != std::string::npos) {
+    message.erase(at, name.size());
+  }
+}
+
 int report(const Arguments& arguments, int exit, std::string message) {
   std::fflush(stdout);
   const std::string who = arguments.command.empty() ? "snug" : "snug " + arguments.command;
-  // The library begins with the function's name, which is the command's.
-  if (message.starts_with(arguments.command + ": ")) message.erase(0, arguments.command.size() + 2);
+  for (const char* call : {arguments.command.c_str(), "fit", "compile", "save"})
+    drop_call(message, call);
   fmt::print(stderr, "{}: {}\n", who, message);
   if (arguments.json) {
     const nlohmann::ordered_json json = {

@@ -22,7 +22,8 @@ const YamlValue& layers_of(const RunFile& run) {
                       "there is no model; give a list of layers, such as - dense: 10, or a file: "
                       "model: model.keras");
   }
-  if (!model->is_list() || model->list.empty()) model->refuse("a list of layers");
+  if (!model->is_list()) model->refuse("a list of layers, such as [dense: {units: 10}]");
+  if (model->list.empty()) model->fail("model has no layers; give some, such as - dense: 10");
   return *model;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kFirst = "Next:   ", kOther = "        ";
 
-// Twice as many epochs; from where it is, if the run was saved.
+// Twice as many epochs as it has trained; from where it is, if the run was saved.
 std::string longer(const Arguments& arguments, const Session& session, int64_t epochs) {
   const Override more{.path = "fit.epochs",
                       .value = std::to_string(2 * epochs),
@@ -26,15 +26,15 @@ std::string of_epochs(const Arguments& arguments, const Session& session, const 
   const std::string loss = validates ? "val_loss" : "loss";
   const std::optional<int64_t> best = epochs.lowest(loss);
   if (!best) return "";
-  const int64_t last = epochs.size() - 1;
+  const int64_t last = epochs.size() - 1, trained = epochs.size() + session.fit.initial_epoch;
   if (*best < last) {
     return fmt::format("the best {} was that of epoch {} of {}; its model is {}/best.keras\n", loss,
                        *best + 1, last + 1, directory.string());
   }
   // A callback ended it: it knew why.
-  if (epochs.size() + session.fit.initial_epoch < session.fit.epochs) return "";
+  if (trained < session.fit.epochs) return "";
   return fmt::format("{:<36}{}\n", fmt::format("train longer, {} still falls:", loss),
-                     longer(arguments, session, session.fit.epochs));
+                     longer(arguments, session, trained));
 }
 
 std::string of_predictions(const Arguments& arguments, const Session& session,
@@ -67,10 +67,42 @@ std::string of_batches(const Arguments& arguments, const Session& session) {
                      suggestion(without, "plan"), sizes);
 }
 
+// Without a loss that is a number there is nothing to be used.
+std::string of_no_loss(const Arguments& arguments) {
+  const Override guard{.path = "fit.guard", .value = "stop", .place = "fit.guard=stop"};
+  return fmt::format(
+      "the loss is no number, and so are the model's weights: it cannot be used. The guard names "
+      "the\n{}first step that goes wrong, and what to do: {}\n",
+      kOther, suggestion(arguments, "fit", {guard}));
+}
+
+bool has_loss(const EpochTable& epochs) {
+  return epochs.size() == 0 || epochs.lowest("loss") || epochs.lowest("val_loss");
+}
+
+std::string of_nothing_made(const Arguments& arguments, const Session& session,
+                            const EpochTable& epochs, const Path& directory) {
+  const int64_t trained = epochs.size() + session.fit.initial_epoch;
+  if (trained >= session.fit.epochs) {
+    return fmt::format(
+        "Note:   nothing was left to train: the run has {} epoch{}, and fit.epochs is {}; give "
+        "more "
+        "to go on\n",
+        trained, trained == 1 ? "" : "s", session.fit.epochs);
+  }
+  const std::string typed = "model=" + std::filesystem::absolute(directory / "last.keras").string();
+  return fmt::format(
+      "Note:   nothing was trained: a callback has ended this run after epoch {}, and it stays at "
+      "its end;\n{}train its model further in a new run: {}\n",
+      trained, kOther,
+      suggestion(arguments, "fit", {{.path = "model", .value = typed.substr(6), .place = typed}}));
+}
+
 }  // namespace
 
 std::string next_steps(const Arguments& arguments, const Session& session, const EpochTable& epochs,
                        const Path& directory) {
+  if (!has_loss(epochs)) return std::string(kFirst) + of_no_loss(arguments);
   std::string text;
   for (const std::string& line :
        {of_epochs(arguments, session, epochs, directory),
@@ -79,6 +111,12 @@ std::string next_steps(const Arguments& arguments, const Session& session, const
     if (!line.empty()) text += fmt::format("{}{}", text.empty() ? kFirst : kOther, line);
   }
   return text;
+}
+
+std::string resumed_text(const Arguments& arguments, const Session& session, const FitRun& fit,
+                         const EpochTable& epochs, const Path& directory) {
+  if (!arguments.resume || fit.steps_made() > 0) return "";
+  return of_nothing_made(arguments, session, epochs, directory);
 }
 
 }  // namespace snug::cli

@@ -10,9 +10,13 @@
 namespace snug::cli {
 
 // Lines of commands to copy: longer training where the loss still falls, and which epoch was the
-// best where it does not; predictions; larger batches where there are rows for them. `directory` is
-// the run's.
+// best where it does not; predictions; larger batches where there are rows for them. Where no loss
+// is a number, how to find out why. `directory` is the run's.
 std::string next_steps(const Arguments& arguments, const Session& session, const EpochTable& epochs,
                        const Path& directory);
+
+// Of a run that went on and had nothing to do: why, and what would make it train. Else nothing.
+std::string resumed_text(const Arguments& arguments, const Session& session, const FitRun& fit,
+                         const EpochTable& epochs, const Path& directory);
 
 }  // namespace snug::cli

@@ -170,6 +170,15 @@ YamlValue& step_into(YamlValue& value, const std::string& key, const std::string
   return value.list[index];
 }
 
+// What most often is wrong.
+std::string_view yaml_advice(std::string_view text) {
+  if (text.starts_with('\t') || text.find("\n\t") != std::string_view::npos)
+    return "a line begins with a tab, but lines are indented with blanks";
+  return "look there and above for a bracket that is not closed, a colon without a blank behind "
+         "it, "
+         "or a line that is indented otherwise than the one before";
+}
+
 }  // namespace
 
 YamlValue parse_yaml(std::string_view text, const std::string& file) {
@@ -180,7 +189,7 @@ YamlValue parse_yaml(std::string_view text, const std::string& file) {
     if (is_one) root = YAML::Load(std::string(text));
   } catch (const YAML::Exception& error) {
     throw PlacedError(fmt::format("{}:{}", file, error.mark.line + 1),
-                      "this is no YAML: " + error.msg);
+                      fmt::format("this is no YAML: {}; {}", error.msg, yaml_advice(text)));
   }
   if (!is_one) {
     throw PlacedError(file,

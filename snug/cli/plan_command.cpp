@@ -16,11 +16,14 @@
 #include "snug/plan/problem_file.h"
 #include "snug/plan/transfers.h"
 #include "snug/train/fit_trials.h"
+#include "snug/train/progress.h"
 
 namespace snug::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr int kDoesNotFit = 3;
 
 Json json_of(const FitPlan& plan) {
   return {{"batch_size", plan.batch_size},       {"total_bytes", plan.total_bytes()},
@@ -29,8 +32,7 @@ Json json_of(const FitPlan& plan) {
           {"arena_bytes", plan.arena_bytes},     {"process_bytes", plan.process_bytes},
           {"reserve_bytes", plan.reserve_bytes}, {"source_bytes", plan.source_bytes},
           {"ahead_bytes", plan.ahead_bytes},     {"callback_bytes", plan.callback_bytes},
-          {"kernel_bytes", plan.kernel_bytes},   {"least_budget_bytes", plan.asked_bytes},
-          {"measured", plan.is_measured}};
+          {"kernel_bytes", plan.kernel_bytes},   {"measured", plan.is_measured}};
 }
 
 // Goes as far as a fit does before its first step, so that what it says was measured, and is what
@@ -99,6 +101,15 @@ void write_files(const FitPlan& plan, std::span<const CurvePoint> curve,
   if (!arguments.curve_file.empty()) write_text(arguments.curve_file, curve_svg(curve, title));
 }
 
+// What a plan needs is no budget that would do: with less, planning itself has less, and finds
+// another one. Those of the curve were tried.
+std::string next_text(const Arguments& arguments, bool has_curve) {
+  std::string text = fmt::format("It fits. Next: {}\n", suggestion(arguments, "fit"));
+  if (has_curve) return text;
+  return text + fmt::format("How little memory would do, and what it costs: {} --curve curve.svg\n",
+                            suggestion(arguments, "plan"));
+}
+
 int print_one(Session& session, const Arguments& arguments) {
   std::vector<CurvePoint> curve;
   if (!arguments.curve_file.empty()) curve = curve_of(session);
@@ -112,7 +123,7 @@ int print_one(Session& session, const Arguments& arguments) {
   } else {
     fmt::print("{}", plan.text());
     if (!curve.empty()) fmt::print("\n{}", curve_text(curve));
-    fmt::print("\nIt fits. Next: {}\n", suggestion(arguments, "fit"));
+    fmt::print("\n{}", next_text(arguments, !curve.empty()));
   }
   return 0;
 }
@@ -137,17 +148,30 @@ int64_t largest_batch(FitTrials& trials, int64_t budget_bytes, int64_t fits, int
   return fits;
 }
 
+// What there is to say behind the lines.
+std::string largest_text(const Arguments& arguments, int64_t largest, int64_t rows) {
+  if (largest == rows)
+    return fmt::format("The largest batch that fits: {}, all rows of the data", largest);
+  if (largest > 0) return fmt::format("The largest batch that fits: {}", largest);
+  const Override one{.path = "fit.batch_size", .value = "1", .place = "--batch-size 1"};
+  return fmt::format("No batch fits, not even one row; with which budget it would, this says: {}",
+                     suggestion(arguments, "plan", {one}));
+}
+
+// One that fits is enough.
 int print_list(Session& session, const Arguments& arguments) {
   const Budget budget = fit_budget(session.model, session.data, session.fit);
   FitTrials trials(session.model, session.data, session.fit, budget);
   const int64_t rows = session.data->rows().value_or(int64_t{1} << 20);
   Json lines = Json::array();
   int64_t largest = 0;
+  int exit = kDoesNotFit;
   if (!arguments.json) fmt::print("batch size        memory  fits {}\n", bytes_text(budget.bytes));
   for (const int64_t batch_size : arguments.batch_sizes) {
     const FitChange change{.batch_size = batch_size};
     std::optional<FitPlan> plan = trials.within(budget.bytes, change);
     const bool fits = plan.has_value();
+    if (fits) exit = 0;
     if (!fits) plan = trials.unlimited(change);
     if (fits && batch_size <= rows) largest = std::max(largest, batch_size);
     Json line = json_of(*plan);
@@ -160,19 +184,15 @@ int print_list(Session& session, const Arguments& arguments) {
   largest = largest_batch(trials, budget.bytes, largest, rows);
   if (arguments.json) {
     const Json json = {{"command", "plan"},
-                       {"exit", 0},
+                       {"exit", exit},
                        {"budget_bytes", budget.bytes},
                        {"plans", lines},
                        {"largest_batch_size", largest}};
     fmt::print("{}\n", json_text(json));
-  } else if (largest == rows) {
-    fmt::print("The largest batch that fits: {}, all rows of the data\n", largest);
-  } else if (largest > 0) {
-    fmt::print("The largest batch that fits: {}\n", largest);
   } else {
-    fmt::print("No batch fits, not even one row\n");
+    fmt::print("{}\n", largest_text(arguments, largest, rows));
   }
-  return 0;
+  return exit;
 }
 
 }  // namespace
@@ -180,6 +200,8 @@ int print_list(Session& session, const Arguments& arguments) {
 int plan_command(const Arguments& arguments) {
   Session session = open_session(arguments);
   add_callbacks(session);
+  session.fit.verbose = arguments.is_watched() ? 1 : 0;
+  const PlanningNotice notice = planning_notice(session.fit.verbose);
   return arguments.batch_sizes.empty() ? print_one(session, arguments)
                                        : print_list(session, arguments);
 }

@@ -8,16 +8,24 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kSections = {"name", "data", "model", "fit"};
 
+[[noreturn]] void refuse_data(const std::string& file, std::string_view what) {
+  throw PlacedError(
+      file, fmt::format("this is no run file, for it {}; a run file is a text with the sections "
+                        "data, model and fit. To train on data, name it there: data: {{train: {{x: "
+                        "x.npy, y: y.npy}}}}, or data: {{train: rows.csv, label: COLUMN}}; to look "
+                        "at it: snug check {}",
+                        what, file));
+}
+
 std::string text_of(const std::string& file) {
   constexpr int64_t kMostBytes = 1 << 20;
   const std::unique_ptr<File> opened = real_files().open(file, OpenMode::read);
   const int64_t bytes = opened->size();
-  if (bytes > kMostBytes) {
-    throw Error("{}: a run file has at most {} bytes, this one has {}; is it a data file?", file,
-                kMostBytes, bytes);
-  }
+  if (bytes > kMostBytes) refuse_data(file, fmt::format("has {} bytes", bytes));
   std::string text(static_cast<size_t>(bytes), '\0');
   opened->read_exactly_at(std::as_writable_bytes(std::span(text)), 0);
+  if (text.find('\0') != std::string::npos || text.starts_with("\x93NUMPY"))
+    refuse_data(file, "is no text");
   return text;
 }
 
@@ -31,8 +39,12 @@ void check_name(const RunFile& run) {
                                           run.name));
 }
 
-bool is_model_file(const std::string& file) {
-  return file.ends_with(".keras") || file.ends_with(".h5") || file.ends_with(".hdf5");
+// A word alone is a file, which somebody who means a layer does not know.
+void check_model_file(const RunFile& run) {
+  if (!run.has_model_file()) return;
+  const YamlValue& model = *run.section("model");
+  if (is_model_file(model.text) || real_files().size(run.path(model))) return;
+  model.refuse("a list of layers, such as [dense: {units: 10}], or a file of Keras's: model.keras");
 }
 
 // What runs leave is called alike: runs/mnist/3/best.keras is mnist-3-best.
@@ -102,6 +114,10 @@ bool names_files(const YamlValue& data, std::string_view key) {
 
 }  // namespace
 
+bool is_model_file(const std::string& file) {
+  return file.ends_with(".keras") || file.ends_with(".h5") || file.ends_with(".hdf5");
+}
+
 bool RunFile::has_model_file() const {
   const YamlValue* model = section("model");
   return model != nullptr && model->is_scalar();
@@ -118,17 +134,14 @@ RunFile read_run_file(const std::string& file, const std::vector<Override>& sett
   RunFile run{.file = file, .name = name_of_run(file), .tree = {}};
   run.tree = is_model_file(file) ? tree_of_model(file) : parse_yaml(text_of(file), file);
   if (run.tree.is_null()) run.tree.fail("it is empty; it needs the sections data, model and fit");
-  if (run.tree.is_scalar()) {
-    run.tree.fail(
-        "this is no run file, which has the sections data, model and fit; for a data file, write "
-        "one with `data: {{train: FILE, label: COLUMN}}`, or look at it with `snug check FILE`");
-  }
+  if (run.tree.is_scalar()) refuse_data(file, "has no sections");
   run.tree.expect_map("a map with the sections data, model and fit");
   for (const Override& setting : settings)
     override_value(run.tree, said_of_files(run.tree, setting));
   expect_keys(run.tree, kSections, "section of a run file");
   if (const YamlValue* name = run.section("name")) run.name = name->as_text();
   check_name(run);
+  check_model_file(run);
   return run;
 }
 

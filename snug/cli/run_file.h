@@ -30,6 +30,9 @@ struct RunFile {
   Path path(const YamlValue& value) const;
 };
 
+// By its name: .keras, .h5 or .hdf5.
+bool is_model_file(const std::string& file);
+
 // With the settings of the command line put in. A model file (.keras, .h5) stands for a run file
 // with nothing but that model.
 RunFile read_run_file(const std::string& file, const std::vector<Override>& settings);
@@ -49,6 +52,7 @@ struct DataRequest {
   bool inputs_only = false;  // Targets and weights may be missing.
   bool trained = false;      // They are for a model that is trained: nothing is learned from them.
   std::string fitted;        // Of a trained model: tables and texts are read as it has learned.
+  Path trained_by;           // The run file that it was trained by; empty: it is not known.
 };
 RunData open_data(const RunFile& run, const DataRequest& request);
 // Removes what processes that were killed have left in the folder: files that were not finished,
@@ -57,6 +61,8 @@ void clean_cache(const Path& cache);
 // The same for CSV files, whose settings stand in the section.
 bool is_csv(const YamlValue& files);
 RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request);
+// Predictions need no labels and no weights: what their columns hold does not matter.
+void drop_targets(Columns& columns);
 // How the section says that CSV files are to be read.
 CsvTableOptions csv_table_options(const YamlValue& data, std::vector<Path> files);
 // The same for texts.

@@ -36,6 +36,13 @@ std::string newest_model(const RunFile& run, const Arguments& arguments) {
   return (last / (has_best ? "best.keras" : "last.keras")).string();
 }
 
+// Of the run that has left the model, where it has.
+Path run_file_of(const std::string& model) {
+  const Path folder = Path(model).parent_path();
+  const bool is_of_a_run = real_files().size(folder / "report.txt").has_value();
+  return is_of_a_run ? folder / "run.yaml" : Path();
+}
+
 struct ChosenRows {
   SourcePtr source;
   std::string name;
@@ -100,10 +107,12 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   const RunData data = open_data(run, {.cache = arguments.cache(),
                                        .inputs_only = need == DataNeed::inputs,
                                        .trained = true,
-                                       .fitted = KerasFile(file).columns()});
+                                       .fitted = KerasFile(file).columns(),
+                                       .trained_by = run_file_of(file)});
   Model model = load_model(file, {.compile = need == DataNeed::targets});
   if (need == DataNeed::targets && !model.is_compiled()) model.compile(compile_options(run));
   EvaluateOptions options{.batch_size = fit.batch_size,
+                          .verbose = arguments.is_watched() ? 1 : 0,
                           .memory = fit.memory,
                           .whole_process = true,
                           .threads = fit.threads,

@@ -64,7 +64,10 @@ YamlValue& YamlValue::at(std::string_view key, const std::string& place) {
 }
 
 void YamlValue::refuse(std::string_view expected) const {
-  fail("{} is {}; it must be {}", path.empty() ? "the run file" : path, shown(*this), expected);
+  // {5:2} is one word.
+  const bool is_joined = is_null() && path.find(':') != std::string::npos;
+  fail("{} is {}; it must be {}{}", path.empty() ? "the run file" : path, shown(*this), expected,
+       is_joined ? ", with a blank behind the colon" : "");
 }
 
 bool YamlValue::as_bool() const {

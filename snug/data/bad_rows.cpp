@@ -92,17 +92,20 @@ void BadRows::finish(int64_t rows, std::string_view file) {
       options_.policy == BadRowPolicy::stop || options_.policy == BadRowPolicy::impute;
   const std::string others =
       count_ == 1 ? "" : fmt::format(", and {} more rows are bad", count_ - 1);
+  const std::string check =
+      options_.check.empty() ? fmt::format("snug check {}", file) : options_.check;
   if (stops) {
     throw DataError(
-        "{}{}; mend the file, or give on_bad_row: skip or quarantine (snug check {} lists all)",
-        first_, others, file);
+        "{}{}; mend the file, or give on_bad_row: skip or quarantine (this lists all: {})", first_,
+        others, check);
   }
   if (static_cast<double>(count_) > options_.most * static_cast<double>(rows)) {
     throw DataError(
         "{}: {} of {} rows are bad, more than the {:g} % that bad_rows_at_most allows; the first: "
         "{}; mend the file, or allow more{}",
         file, count_, rows, options_.most * 100, first_,
-        rejected_ ? fmt::format(" (all of them are in {})", options_.rejected.string()) : "");
+        rejected_ ? fmt::format(" (all of them are in {})", options_.rejected.string())
+                  : fmt::format(" (this lists all: {})", check));
   }
   if (rejected_) {
     rejected_->sync();

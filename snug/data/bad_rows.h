@@ -23,6 +23,7 @@ struct BadRowOptions {
   BadRowPolicy policy = BadRowPolicy::stop;
   double most = 0.05;  // The share of the rows that may be left out; more is no accident.
   Path rejected;       // Of quarantine: a CSV file that is made, or appended to.
+  std::string check;   // The command that lists them all; empty: snug check FILE.
 };
 
 struct BadRow {

@@ -30,6 +30,16 @@ TEST(BadRows, StopNamesTheFirst) {
   expect_within(message, "snug check t.csv");
 }
 
+TEST(BadRows, NamesTheCommandThatListsThem) {
+  MemoryFiles files;
+  for (const BadRowPolicy policy : {BadRowPolicy::stop, BadRowPolicy::skip}) {
+    BadRows bad(files, {.policy = policy, .check = "snug check t.csv --label y"});
+    bad.add(row(3));
+    expect_within(message_of<DataError>([&] { bad.finish(10, "t.csv"); }),
+                  "(this lists all: snug check t.csv --label y)");
+  }
+}
+
 TEST(BadRows, SkipHasACap) {
   MemoryFiles files;
   BadRows bad(files, {.policy = BadRowPolicy::skip, .most = 0.2});

@@ -316,7 +316,8 @@ Columns learned_columns(const CsvOptions& options, CsvTable& table,
   check_header(table, options.wishes);
   TableScan scan = scan_table(table, scan_options);
   if (scan.records == 0) {
-    throw DataError("{}: there is a header, but no row follows it", table.paths()[0].string());
+    throw DataError("{}: there is a header, but no row follows it; give a file with rows",
+                    table.paths()[0].string());
   }
   numbers = std::move(scan.numbers);
   return choose_columns(scan.columns, options.wishes, table.paths()[0].string());

@@ -1,6 +1,7 @@
 #include "snug/data/source_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <optional>
 
@@ -21,10 +22,13 @@ bool is_whole(StoredType type) {
 // Figures of one field, block by block.
 class FieldScan {
  public:
-  FieldScan(const Field& field, double tail, int64_t head_rows)
-      : report_{.field = field}, head_rows_(head_rows), compares_(tail > 0) {
-    const bool one = field.row.size() == 1 && field.role == FieldRole::target;
-    if (one && is_whole(field.stored)) classes_.emplace(tail);
+  // A field that is `alone` may be the targets, whatever it was opened as.
+  FieldScan(const Field& field, double tail, int64_t head_rows, bool alone)
+      : report_{.field = field},
+        head_rows_(head_rows),
+        compares_(tail > 0 && is_whole(field.stored)) {
+    const bool is_target = field.role == FieldRole::target || alone;
+    if (field.row.size() == 1 && is_target) classes_.emplace(tail);
   }
 
   void add(int64_t first, std::span<const float> values) {
@@ -36,7 +40,7 @@ class FieldScan {
     report_.numbers += std::ssize(values);
     for (size_t i = 0; classes_ && i < values.size(); ++i) {
       classes_->add(fmt::format("{}", values[i]), first + static_cast<int64_t>(i) >= head_rows_);
-      if (classes_->size() > kMostClasses) classes_.reset();
+      if (classes_->size() > kMostClasses || values[i] != std::floor(values[i])) classes_.reset();
     }
   }
 
@@ -68,7 +72,8 @@ SourceReport report_on(Source& source, const SourceReportOptions& options) {
   }
   const auto head = static_cast<int64_t>(static_cast<double>(report.rows) * (1 - options.tail));
   std::vector<FieldScan> scans;
-  for (const Field& field : source.fields()) scans.emplace_back(field, options.tail, head);
+  for (const Field& field : source.fields())
+    scans.emplace_back(field, options.tail, head, source.fields().size() == 1);
   const auto add_bad = [&](int64_t, const BadRow& row) {
     if (report.bad_rows++ < static_cast<int64_t>(options.most_listed)) report.listed.push_back(row);
   };

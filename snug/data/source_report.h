@@ -26,8 +26,8 @@ struct FieldReport {
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
   double sum = 0;
-  // Rows of each class, by its number: of a target that is one whole number a row with at most
-  // 1000 different values, half as many as rows; else empty.
+  // Rows of each class, by its number: of a target, or the only field, that is one whole number a
+  // row with at most 1000 different values, half as many as rows; else empty.
   std::map<std::string, int64_t> classes;
 
   double mean() const { return numbers > 0 ? sum / static_cast<double>(numbers) : 0; }

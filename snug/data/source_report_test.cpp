@@ -56,6 +56,18 @@ TEST(SourceReport, AClassThatOnlyTheTailHas) {
   EXPECT_TRUE(report_on(*source, {.tail = 0}).is_clean());
 }
 
+// A file of labels by itself says nothing of its role.
+TEST(SourceReport, WholeNumbersAloneAreCounted) {
+  using Classes = std::map<std::string, int64_t>;
+  const std::vector<int64_t> labels = {0, 1, 2, 1, 0, 2, 2, 2, 0, 1};
+  const SourceReport report = report_on(*data::arrays(Array(labels)));
+  EXPECT_EQ(report.fields[0].classes, (Classes{{"0", 3}, {"1", 3}, {"2", 4}}));
+  const std::vector<float> whole = {0, 1, 1, 0}, others = {0, 0, 0.5F, 0.5F};
+  EXPECT_EQ(report_on(*data::arrays(Array(whole))).fields[0].classes,
+            (Classes{{"0", 2}, {"1", 2}}));
+  EXPECT_TRUE(report_on(*data::arrays(Array(others))).fields[0].classes.empty());
+}
+
 TEST(SourceReport, ManyNumbersAreNoClasses) {
   std::vector<int32_t> y(3000);
   for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<int32_t>(i);

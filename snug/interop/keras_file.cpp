@@ -60,7 +60,10 @@ struct KerasFile::Inside {
     else if (where.ends_with(".weights.json"))
       open_shards();
     else
-      throw CorruptFile("{}: it is neither a .keras archive nor an HDF5 file", where);
+      throw CorruptFile(
+          "{}: it is neither a .keras archive nor an HDF5 file; give a model that Keras or "
+          "snug has saved",
+          where);
   }
 
   void open_archive() {

@@ -192,7 +192,8 @@ struct Celu : OneParameter {
     return hn::IfThenElse(positive(x), x, hn::Mul(parameter, expm1(hn::Mul(x, inverse))));
   }
   HWY_INLINE V gradient(V y, V dy) const {
-    const V below = hn::MulAdd(y, inverse, set(1.0f));
+    // The sum is exact where y comes near -alpha: 0 where the function is flat, and never negative.
+    const V below = hn::Mul(hn::Add(y, parameter), inverse);
     return hn::IfThenElse(positive(y), dy, hn::Mul(below, dy));
   }
   V inverse;

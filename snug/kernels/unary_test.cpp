@@ -221,6 +221,28 @@ TEST(Unary, EdgesOfReluGradients) {
   EXPECT_EQ(dx, (Floats{0, 0, 0, 0, 2}));
 }
 
+// Where it is flat, the slope is 0 and not what rounding has left, whatever alpha is.
+TEST(Unary, CeluIsFlatFarBelowZero) {
+  for (const float alpha : {0.1f, 0.3f, 0.7f, 1.0f, 1.3f, 7.0f, 1e-6f, 3e6f}) {
+    Floats x;
+    for (const float times : {0.01f, 0.5f, 1.0f, 4.0f, 9.0f, 15.0f, 20.0f, 90.0f, 1e20f})
+      x.push_back(-times * alpha);
+    x.push_back(-kTestInfinity);
+    const auto n = static_cast<int64_t>(x.size());
+    const Floats dy(x.size(), 1.0f);
+    Floats y(x.size()), dx(x.size());
+    unary_function(Unary::celu)(x.data(), y.data(), n, &alpha);
+    unary_gradient_function(Unary::celu)(y.data(), dy.data(), dx.data(), n, &alpha);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double slope = std::exp(static_cast<double>(x[i]) / alpha);
+      EXPECT_NEAR(dx[i], slope, 3e-7 * slope + 1.3e-7) << "alpha " << alpha << " x " << x[i];
+      EXPECT_GE(dx[i], 0.0f) << "alpha " << alpha << " x " << x[i];
+      if (slope >= 1e-8) continue;
+      EXPECT_EQ(dx[i], 0.0f) << "alpha " << alpha << " x " << x[i];
+    }
+  }
+}
+
 // Every border between pieces of a function, too.
 TEST(Unary, FineScansHaveNoSteps) {
   Floats x;

@@ -204,6 +204,7 @@ class Search {
       for (const Way& way : ways_) all.add(way.fastest_ns);
       all.add(options_.costs.disk.read);
       all.add(options_.costs.disk.write);
+      all.add(options_.costs.disk.start_ns);
       fingerprint_ = all.value();
     }
     return known_step(*fingerprint_);

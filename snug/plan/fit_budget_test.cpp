@@ -187,6 +187,22 @@ TEST(PlanningScope, WhatIsKnownChangesNoPlan) {
   }
 }
 
+// What a transfer takes before its first byte decides what is worth it, as the speeds do.
+TEST(PlanningScope, WhatIsKnownIsOfOneDisk) {
+  TestStep step;
+  build_coupled(step);
+  const PlanningScope once;
+  const int before = PlanningScope::least_searches();
+  for (const double start_ns : {1e3, 1e9}) {
+    InstantiateOptions options;
+    options.spill = {.allowed = true};
+    options.costs.disk.start_ns = start_ns;
+    EXPECT_THROW(plan_within(step.graph, {step.loss}, kBatch, kTarget, 1, options),
+                 StepBudgetError);
+  }
+  EXPECT_EQ(PlanningScope::least_searches() - before, 2);
+}
+
 // How much room the disk has is another figure at every look.
 TEST(PlanningScope, WhatIsKnownIsKnownHoweverLargeTheDiskIs) {
   TestStep step;

@@ -8,6 +8,7 @@
 #include "snug/plan/late_order.h"
 #include "snug/plan/layout.h"
 #include "snug/plan/order.h"
+#include "snug/plan/planning_notice.h"
 #include "snug/plan/spill.h"
 #include "snug/plan/undo.h"
 
@@ -210,6 +211,7 @@ std::optional<Plan> Squeezer::spilled(int64_t capacity, Effort effort) {
 }
 
 std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
+  PlanningNotice::look_at_clock();
   if (fits_freely(capacity)) return free_plan();
   std::optional<Plan> plan = recomputed(capacity, effort);
   if (!spill_.allowed || (plan && effort == Effort::quick)) return plan;

@@ -130,6 +130,21 @@ std::map<std::string, double> Compiled::Phase::logs() const {
   return logs;
 }
 
+bool Compiled::Phase::is_empty() const {
+  return std::ranges::all_of(loss->state(), [](const VariablePtr& variable) {
+    const Tensor& values = variable->tensor();
+    const auto* first = static_cast<const std::byte*>(values.data);
+    return std::all_of(first, first + variable->type().bytes(),
+                       [](std::byte b) { return b == std::byte{0}; });
+  });
+}
+
+std::map<std::string, double> Compiled::Phase::no_logs() const {
+  std::map<std::string, double> logs;
+  for (const MetricPtr& metric : all()) logs[metric->name] = std::nan("");
+  return logs;
+}
+
 int64_t history_bytes(const Compiled& compiled, int64_t epochs) {
   const CompileOptions& options = compiled.options();
   const size_t outputs = std::max<size_t>(1, options.loss.losses().size());

@@ -57,8 +57,12 @@ class Compiled {
     std::vector<MetricPtr> all() const;
     Variables state() const;
     void reset();
+    // Whether no step was counted since reset().
+    bool is_empty() const;
     // By name, alphabetical, as Keras on TensorFlow logs them.
     std::map<std::string, double> logs() const;
+    // The same names, of what was not measured: NaN, which is better than nothing for nobody.
+    std::map<std::string, double> no_logs() const;
   };
   Phase& phase(bool training, const std::vector<Shape>& target_rows);
 

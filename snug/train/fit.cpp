@@ -74,13 +74,14 @@ History FitRun::run(bool ends) {
   for (int epoch = epoch_; epoch < options_.epochs && (in_epoch_ || !model_.stop_training);
        ++epoch) {
     Logs logs;
+    bool goes_on = true;
     progress.begin_epoch(epoch);
     if (!in_epoch_) {
       for (const CallbackPtr& callback : callbacks_) callback->on_epoch_begin(epoch);
     }
     try {
-      if (!run_epoch(epoch, logs, progress)) break;
-      if (!was_interrupted_ && validates_after(epoch)) validate_epoch(epoch, logs);
+      goes_on = run_epoch(epoch, logs, progress);
+      if (goes_on && !was_interrupted_ && validates_after(epoch)) validate_epoch(epoch, logs);
     } catch (const NumericsError&) {
       save_stopped();
       throw;
@@ -95,7 +96,9 @@ History FitRun::run(bool ends) {
     }
     if (was_interrupted_) return std::move(history_);
     if (checkpoints_) checkpoints_->take_back();
+    // Whom it has begun for, it ends for.
     for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch, logs);
+    if (!goes_on) break;
     if (!callbacks_.empty()) guard_->forget_variables();
     // After the callbacks, as in Keras: the line shows what they added.
     progress.end_epoch(logs);
@@ -113,7 +116,8 @@ History FitRun::run(bool ends) {
   return std::move(history_);
 }
 
-// False where there was nothing to train on any more.
+// False where there was nothing to train on any more. What had no step has no loss: 0 would be the
+// best of all.
 bool FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   Compiled::Phase& phase = model_.compiled().phase(true, {});
   const bool resumed = in_epoch_;
@@ -132,11 +136,10 @@ bool FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   } else {
     run_steps(epoch, progress);
     if (was_interrupted_) return true;
-    if (!in_epoch_) return false;
-    guard_->end_epoch(epoch);
+    if (in_epoch_) guard_->end_epoch(epoch);
   }
-  logs = phase.logs();
-  return true;
+  logs = phase.is_empty() ? phase.no_logs() : phase.logs();
+  return in_epoch_;
 }
 
 void FitRun::run_steps(int epoch, Progress& progress) {
@@ -162,6 +165,7 @@ void FitRun::run_steps(int epoch, Progress& progress) {
     in_step_ = false;
     step_ = done + 1;
     ++steps_;
+    ++steps_made_;
     last_step_ = {.gradient_norm = guard_->gradient_norm(),
                   .skipped_rows = outcome == FitGuard::Outcome::skipped ? batch->rows : 0};
     const bool shows = progress.is_due();
@@ -189,12 +193,22 @@ void FitRun::end_steps(int epoch, int64_t done) {
     if (data_->access() != Access::random) model_.stop_training = true;
   }
   if (done == 0 && ran_out && steps_ > 0) {
-    in_epoch_ = false;  // What had no step has no loss, either.
+    in_epoch_ = false;
     return;
   }
   if (done == 0)
     throw no_rows(fmt::format("fit: the source gave no rows in epoch {}", epoch + 1), *data_);
   if (done > 0 && guard_->has_skipped_all()) {
+    // Some batches are no pass over the data: the next ones may be good. How many may be skipped in
+    // a row has a limit.
+    if (options_.steps_per_epoch) {
+      log_message(LogLevel::warning,
+                  "every batch of epoch {} was skipped, so it has no loss; training goes on with "
+                  "the next epoch",
+                  epoch + 1);
+      trained_ = true;
+      return;
+    }
     in_epoch_ = false;  // It begins again when the run goes on.
     step_ = 0;
     throw NumericsError(

@@ -45,6 +45,8 @@ class FitRun {
   bool was_saved() const { return was_saved_; }
   // Whether run() came back because options.interrupted said so.
   bool was_interrupted() const { return was_interrupted_; }
+  // Steps that run() has made, without those of a run that it went on with.
+  int64_t steps_made() const { return steps_made_; }
 
  private:
   void start();
@@ -98,6 +100,7 @@ class FitRun {
   bool in_epoch_ = false;      // It has begun.
   bool trained_ = false;       // It has no more steps; its end may be still to come.
   int64_t steps_ = 0;          // Of all epochs.
+  int64_t steps_made_ = 0;     // Since run() was called.
   bool takes_batches_ = true;  // Not yet, if resumed.
   // As of the last save, or of a resumed run.
   Stager::Place place_;

@@ -221,6 +221,48 @@ TEST(Guard, AnEpochThatWasSkippedWholeStopsTheRun) {
   state_of(poisoned.model);
 }
 
+// Some batches are no pass over the data: what comes next may be good.
+TEST(Guard, AFewStepsThatWereSkippedAreNoEnd) {
+  const Rows rows(40, 3);
+  for (const int64_t steps : {1, 2}) {
+    PoisonedModel poisoned(0);
+    *poisoned.poison[0] = {.armed = true, .epoch = 0, .position = 17, .value = NAN};
+    *poisoned.poison[1] = {.armed = true, .epoch = 0, .position = 25, .value = NAN};
+    const LogText log;
+    const History history =
+        poisoned.model.fit(rows.regression(), {.batch_size = 8,
+                                               .epochs = 5,
+                                               .steps_per_epoch = steps,
+                                               .verbose = 0,
+                                               .guard = {.policy = GuardOptions::Policy::skip}});
+    const std::vector<double>& loss = history.history.at("loss");
+    ASSERT_EQ(loss.size(), 5);
+    // A pass has 5 batches, so that every third epoch of two steps has one.
+    EXPECT_EQ(poisoned.model.compiled().iterations(), steps == 1 ? 3 : 7);
+    for (size_t epoch = 0; epoch < loss.size(); ++epoch) {
+      const bool was_skipped = steps == 1 ? epoch == 2 || epoch == 3 : epoch == 1;
+      EXPECT_EQ(std::isnan(loss[epoch]), was_skipped) << epoch;
+    }
+    expect_within(log.messages, steps == 1 ? "every batch of epoch 3 was skipped, so it has no loss"
+                                           : "every batch of epoch 2 was skipped");
+    state_of(poisoned.model);
+  }
+}
+
+TEST(Guard, FewStepsThatAreAllSkippedHaveALimit) {
+  const Rows rows(40, 3);
+  Sequential model = regression_model(3, SGD({.learning_rate = 1e25}));
+  const LogText log;
+  const std::string message = message_of<NumericsError>([&] {
+    model.fit(rows.regression(), {.batch_size = 4,
+                                  .epochs = 50,
+                                  .steps_per_epoch = 1,
+                                  .verbose = 0,
+                                  .guard = {.policy = GuardOptions::Policy::skip}});
+  });
+  expect_within(message, "4. bad batch in a row");
+}
+
 TEST(Guard, RollbackGoesBackAndLowersTheRate) {
   const Rows rows(40, 3);
   PoisonedModel poisoned(0);

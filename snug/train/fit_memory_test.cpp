@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <cmath>
+#include <new>
 #include <thread>
 
 #include "snug/base/error.h"
 #include "snug/base/memory.h"
 #include "snug/data/generator.h"
+#include "snug/data/source_testing.h"
 #include "snug/nn/normalization.h"
 #include "snug/testing/sanitized.h"
 #include "snug/train/callbacks.h"
@@ -253,6 +255,41 @@ TEST(Evaluate, CallsItsCallbacks) {
   model.evaluate(rows.regression(), {.batch_size = 16, .callbacks = {counting}});
   model.predict(data::arrays(rows.inputs()), {.batch_size = 16, .callbacks = {counting}});
   EXPECT_EQ(counting->calls, "t(<><><>)p(...)");
+}
+
+// Takes more memory than there is, once it is armed.
+class Greedy final : public LayerDefinition {
+ public:
+  explicit Greedy(const bool* armed) : armed_(armed) {}
+  std::string_view class_name() const override { return "Greedy"; }
+  void settings(SettingVisitor&) override {}
+  Values call(Tracer&, const Values& in) override {
+    if (*armed_) throw std::bad_alloc();
+    return in;
+  }
+
+ private:
+  const bool* armed_;
+};
+
+// Without a budget, too: each call by its own name.
+TEST(Refusal, NamesTheCallThatHasNoRoom) {
+  const Rows rows(40, 8);
+  bool armed = false;
+  Sequential model({Input({8}), make_layer<Greedy>(&armed), Dense(1)});
+  model.compile({.loss = "mse"});
+  model.evaluate(rows.regression());
+  armed = true;
+  for (const bool whole_process : {false, true}) {
+    const std::string evaluate = message_of<BudgetError>(
+        [&] { model.evaluate(rows.regression(), {.whole_process = whole_process}); });
+    const std::string predict = message_of<BudgetError>([&] {
+      model.predict(data::arrays(rows.inputs()), EvaluateOptions{.whole_process = whole_process});
+    });
+    EXPECT_TRUE(evaluate.starts_with("evaluate: ")) << evaluate;
+    EXPECT_TRUE(predict.starts_with("predict: ")) << predict;
+    EXPECT_EQ((evaluate + predict).find("fit: "), std::string::npos) << evaluate << predict;
+  }
 }
 
 TEST(Labels, OneThatIsIgnoredMayBeAnyNumber) {

@@ -64,7 +64,6 @@ std::string FitPlan::text() const {
   line("arena (activations, gradients, slots)", arena_bytes);
   line("total", total_bytes());
   if (kernel_bytes > 0) line("page tables and the like, beside it", kernel_bytes);
-  if (asked_bytes > 0) line("least budget for this plan", asked_bytes);
   if (budget_bytes > 0) line("budget", budget_bytes);
   if (!step_text.empty()) return text + step_text;
   return training ? text + step_text_of(*training, kUnlimited) : text;

@@ -136,7 +136,7 @@ RunContents FitRun::contents() {
 void FitRun::begin() {
   // A second run starts again, as a second fit does.
   epoch_ = options_.initial_epoch;
-  step_ = 0;
+  step_ = steps_made_ = 0;
   in_epoch_ = trained_ = was_interrupted_ = was_saved_ = false;
   if (checkpoints_) checkpoints_->finish_writing();
   history_ = {};

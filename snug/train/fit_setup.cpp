@@ -65,7 +65,8 @@ void check_options(const Source& data, const FitOptions& options) {
 // The rows to train on: without the last of them, where those are for validation.
 RowRange training_rows_of(const Source& data, const FitOptions& options) {
   const std::optional<int64_t> rows = data.rows();
-  if (rows && *rows == 0) throw DataError("fit: the data has no rows");
+  if (rows && *rows == 0)
+    throw DataError("fit: the data has no rows: {}; give some", data.fields()[0].name);
   if (options.validation_split == 0 || options.validation_data) return {.count = rows};
   if (!rows || data.access() != Access::random) {
     throw Error(
@@ -74,8 +75,10 @@ RowRange training_rows_of(const Source& data, const FitOptions& options) {
   }
   const int64_t at = first_validation_row(*rows, options.validation_split);
   if (at == 0 || at == *rows) {
-    throw Error("fit: validation_split {} leaves {} of {} rows for training; both sides need rows",
-                options.validation_split, at, *rows);
+    throw Error(
+        "fit: validation_split {} leaves {} of {} rows for training; both sides need rows: "
+        "give another share, or more rows",
+        options.validation_split, at, *rows);
   }
   return {.count = at};
 }

@@ -7,6 +7,7 @@
 #include "snug/base/memory.h"
 #include "snug/data/read_probe.h"
 #include "snug/train/fit.h"
+#include "snug/train/progress.h"
 #include "snug/train/refusal.h"
 
 namespace snug {
@@ -48,6 +49,7 @@ void warn_of_slow_rows(const SourcePtr& data, const FitPlan& fit, uint64_t seed)
 }  // namespace
 
 void FitRun::start() {
+  const PlanningNotice notice = planning_notice(options_.verbose);
   budget_ = fit_budget(model_, data_, options_);
   if (options_.memory > 0) limit_to_machine(budget_);
   prepare();

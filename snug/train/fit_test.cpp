@@ -202,6 +202,8 @@ TEST(Fit, StepsPerEpochBeyondTheData) {
 // An epoch without a step would have a loss of 0, the best of all.
 TEST(Fit, EndsWhereAGeneratorHasNoMoreRows) {
   int64_t given = 0;
+  std::vector<int> begun, ended;
+  double last_loss = 0;
   const auto fit = [&](int64_t rows) {
     const SourcePtr source = data::generator(
         [&given, rows](std::span<const Tensor> slots) -> int64_t {
@@ -216,6 +218,13 @@ TEST(Fit, EndsWhereAGeneratorHasNoMoreRows) {
     FitOptions options = quiet(5);
     options.batch_size = 2;
     options.steps_per_epoch = 3;
+    options.callbacks = {LambdaCallback({.on_epoch_begin = [&](int e) { begun.push_back(e); },
+                                         .on_epoch_end =
+                                             [&](int e, Logs& logs) {
+                                               ended.push_back(e);
+                                               last_loss = logs.at("loss");
+                                             }}),
+                         EarlyStopping({.monitor = "loss", .restore_best_weights = true})};
     return model.fit(source, options);
   };
   LogText log;
@@ -223,6 +232,10 @@ TEST(Fit, EndsWhereAGeneratorHasNoMoreRows) {
   EXPECT_EQ(history.epoch.size(), 2);
   for (const double loss : history.history.at("loss")) EXPECT_GT(loss, 0);
   expect_within(log.messages, "ran out after 0 of 3 steps of epoch 3");
+  // Every epoch that began has ended, the last one without a number.
+  EXPECT_EQ(begun, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(ended, begun);
+  EXPECT_TRUE(std::isnan(last_loss));
   given = 0;
   expect_within(message_of<DataError>([&] { fit(0); }), "no rows");
 }

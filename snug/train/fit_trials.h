@@ -28,6 +28,7 @@ class FitTrials {
 
   // At its fastest: what that takes, and what of it is largest.
   int64_t fastest_bytes() const { return fastest_bytes_; }
+  int64_t fastest_arena_bytes() const { return fastest_arena_bytes_; }
   int64_t batch_size() const { return batch_size_; }
   const std::string& largest_part() const { return largest_part_; }
 

@@ -4,6 +4,7 @@
 
 #include "snug/base/threads.h"
 #include "snug/plan/fit_budget.h"
+#include "snug/train/progress.h"
 #include "snug/train/refusal.h"
 #include "snug/train/room.h"
 
@@ -21,7 +22,8 @@ class ForwardPlanner {
   }
 
   FitSetup plan() {
-    if (options_.memory == 0) return plan_within(budget_);
+    if (options_.memory == 0) return plan_without_budget();
+    const PlanningNotice notice = planning_notice(options_.verbose);
     budget_.reserve_bytes = 0;  // Measured.
     const PlanningScope once;
     try {
@@ -34,6 +36,14 @@ class ForwardPlanner {
   }
 
  private:
+  FitSetup plan_without_budget() const {
+    try {
+      return plan_within(budget_);
+    } catch (const BudgetError& error) {
+      throw BudgetError("{}: {}", step_.name, error.what());
+    }
+  }
+
   // With rows that are read ahead, where they fit in beside it.
   FitSetup plan_within(const Budget& budget) const {
     if (step_.stager->can_read_ahead() && step_.stager->batches() > 1) {

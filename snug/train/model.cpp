@@ -8,6 +8,7 @@
 #include "snug/train/fit.h"
 #include "snug/train/forward_pass.h"
 #include "snug/train/lint.h"
+#include "snug/train/progress.h"
 
 namespace snug {
 
@@ -98,10 +99,23 @@ int64_t all_rows(std::string_view call, const SourcePtr& data,
   return std::max<int64_t>(1, *data->rows());
 }
 
+template <typename Run>
+auto within_system(std::string_view call, const Run& run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    throw BudgetError(
+        "{}: the system gives no more memory; end other programs, or give a smaller `memory` than "
+        "what is free",
+        call);
+  }
+}
+
 }  // namespace
 
 FitPlan Model::plan(const SourcePtr& data, const FitOptions& options) {
   expect_given("plan", data, options.callbacks);
+  const PlanningNotice notice = planning_notice(options.verbose);
   Budget budget = fit_budget(*this, data, options);
   const AloneScope alone;
   return compile_fit(*this, data, options, budget, alone).plan;
@@ -109,22 +123,18 @@ FitPlan Model::plan(const SourcePtr& data, const FitOptions& options) {
 
 History Model::fit(const SourcePtr& data, const FitOptions& options) {
   expect_given("fit", data, options.callbacks);
-  try {
-    return FitRun(*this, data, options).run();
-  } catch (const std::bad_alloc&) {
-    throw BudgetError(
-        "fit: the system gives no more memory; end other programs, or give a smaller `memory` than "
-        "what is free");
-  }
+  return within_system("fit", [&] { return FitRun(*this, data, options).run(); });
 }
 
 Logs Model::evaluate(const SourcePtr& data, const EvaluateOptions& options) {
   expect_given("evaluate", data, options.callbacks);
-  ForwardPass pass(*this, data, options, ForwardPass::What::evaluate);
-  const Compiled::Use use(compiled());
-  Compiled::Phase& phase = compiled().phase(false, {});
-  pass.run([](const StepGraph&, const Stager::Batch&) {});
-  const Logs logs = phase.logs();
+  const Logs logs = within_system("evaluate", [&]() -> Logs {
+    ForwardPass pass(*this, data, options, ForwardPass::What::evaluate);
+    const Compiled::Use use(compiled());
+    Compiled::Phase& phase = compiled().phase(false, {});
+    pass.run([](const StepGraph&, const Stager::Batch&) {});
+    return phase.logs();
+  });
   for (const CallbackPtr& callback : options.callbacks) callback->on_test_end(logs);
   return logs;
 }
@@ -132,13 +142,14 @@ Logs Model::evaluate(const SourcePtr& data, const EvaluateOptions& options) {
 void Model::predict(const SourcePtr& data, const PredictionSink& sink,
                     const EvaluateOptions& options) {
   expect_given("predict", data, options.callbacks);
-  ForwardPass pass(*this, data, options, ForwardPass::What::predict);
-  pass.run([&](const StepGraph& step, const Stager::Batch& batch) {
+  const auto give = [&](const StepGraph& step, const Stager::Batch& batch) {
     for (size_t i = 0; i < step.predictions.size(); ++i) {
       sink(static_cast<int>(i), static_cast<int64_t>(batch.info.position),
            batch.program->tensor(step.predictions[i]));
     }
-  });
+  };
+  within_system("predict",
+                [&] { ForwardPass(*this, data, options, ForwardPass::What::predict).run(give); });
   for (const CallbackPtr& callback : options.callbacks) callback->on_predict_end();
 }
 

@@ -32,6 +32,12 @@ std::string bar(int64_t step, int64_t steps) {
 
 }  // namespace
 
+PlanningNotice planning_notice(int verbose) {
+  if (verbose == 0) return PlanningNotice(nullptr);
+  return PlanningNotice(
+      [] { write("Planning the memory of a step: this takes some seconds ...\n"); });
+}
+
 std::string logs_text(const Logs& logs) {
   std::string text;
   const auto add = [&](const std::string& name, double value) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "snug/plan/planning_notice.h"
 #include "snug/train/history.h"
 
 namespace snug {
@@ -38,6 +39,9 @@ class Progress {
   Clock::time_point start_, drawn_, after_first_;
   bool past_first_ = false;
 };
+
+// Says that planning takes long, where it does and `verbose` is not 0.
+PlanningNotice planning_notice(int verbose);
 
 // The parts of Keras's line: " - accuracy: 0.9012 - loss: 0.3312", "8ms/step", "1:05".
 std::string logs_text(const Logs& logs);

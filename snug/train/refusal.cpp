@@ -1,6 +1,7 @@
 #include "snug/train/refusal.h"
 
-#include <bit>
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "snug/base/bytes.h"
@@ -22,24 +23,32 @@ std::string typed_bytes(int64_t bytes) {
 // one, as far as there is time.
 constexpr double kForLeast = 3, kForAll = 5;
 
-// The largest batch that fits, of the halves, quarters and so on of this one. The half is tried
-// first, which is nearest to what was asked for, then a single row, which fits if any does; then
-// those between.
-std::optional<int64_t> smaller_batch(FitTrials& trials, int64_t bytes) {
-  const int64_t rows = trials.batch_size();
-  const auto fits = [&](int halvings) {
-    return trials.within(bytes, {.batch_size = rows >> halvings}).has_value();
-  };
-  const int most = std::bit_width(static_cast<uint64_t>(rows)) - 1;
-  if (most == 0 || trials.seconds() > kForAll) return std::nullopt;
-  if (fits(1)) return rows / 2;
-  if (most == 1 || !fits(most)) return std::nullopt;
-  int too_few = 1, enough = most;
-  while (enough - too_few > 1 && trials.seconds() < kForAll) {
-    const int middle = (too_few + enough) / 2;
-    (fits(middle) ? enough : too_few) = middle;
+// What a run takes beside its arena stays, the rest goes about by its rows.
+int64_t guessed_batch(const FitTrials& trials, const Refusal& refusal) {
+  constexpr double kRatherLess = 0.9;
+  const auto rows = static_cast<double>(refusal.batch_size);
+  const int64_t others = refusal.fastest_bytes - trials.fastest_arena_bytes();
+  const auto given = static_cast<double>(refusal.budget_bytes - others);
+  const auto wanted = static_cast<double>(refusal.least_bytes - others);
+  if (given <= 0 || wanted <= given) return 1;
+  return std::max<int64_t>(1, static_cast<int64_t>(kRatherLess * rows * given / wanted));
+}
+
+int64_t middle(int64_t low, int64_t high) {
+  return static_cast<int64_t>(std::sqrt(static_cast<double>(low) * static_cast<double>(high)));
+}
+
+// The largest batch of those that were tried and fit: a guess, then a single row, which fits if any
+// does, then those between, until there is no time left or little to gain.
+std::optional<int64_t> smaller_batch(FitTrials& trials, const Refusal& refusal) {
+  int64_t fits = 0, fails = refusal.batch_size;
+  for (int64_t tried = guessed_batch(trials, refusal);
+       fails - fits > std::max<int64_t>(1, fits / 8) && trials.seconds() < kForAll;
+       tried = fits == 0 ? 1 : std::max(fits + 1, middle(fits, fails))) {
+    const bool works = trials.within(refusal.budget_bytes, {.batch_size = tried}).has_value();
+    (works ? fits : fails) = tried;
   }
-  return rows >> enough;
+  return fits > 0 ? std::optional(fits) : std::nullopt;
 }
 
 // An optimizer without moments keeps one or two numbers less for each weight.
@@ -54,7 +63,7 @@ bool fits_with_sgd(FitTrials& trials, const Model& model, int64_t bytes) {
 // Where the machine has too little memory to try them, none is offered.
 void add_changes(Refusal& refusal, FitTrials& trials, const Model& model) {
   try {
-    refusal.smaller_batch = smaller_batch(trials, refusal.budget_bytes);
+    refusal.smaller_batch = smaller_batch(trials, refusal);
     refusal.fits_with_sgd = fits_with_sgd(trials, model, refusal.budget_bytes);
   } catch (const NoRoomError&) {
   }

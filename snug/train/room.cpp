@@ -26,15 +26,13 @@ Room room_of(const Budget& budget) {
 }
 
 NoRoomError::NoRoomError(int64_t enough_bytes)
-    : BudgetError(
-          "fit: {} leaves too little memory to find out how it fits; try it where there is "
-          "more",
-          available_memory().binding().name),
+    : BudgetError("{} leaves too little memory to find out how it fits; try it where there is more",
+                  available_memory().binding().name),
       enough_bytes_(enough_bytes) {}
 
 void throw_no_room(const Room& room) {
   if (room.is_machines) throw NoRoomError(0);
-  throw BudgetError("fit: planning its step alone takes more than the budget");
+  throw BudgetError("planning its step alone takes more than the budget; give more memory");
 }
 
 int64_t most_bytes(const StepGraph& step, int64_t rows) {

@@ -53,6 +53,17 @@ class Budget(ArraysCase):
         budget = line.split("it fits with --memory ")[1].split(",")[0]
         self.passes(*words[:-1], budget)
 
+    @unittest.skipIf(SANITIZED, "a budget")
+    def test_the_batch_that_is_offered_is_near_the_largest(self):
+        words = ("fit", "run.yaml", "model.0.dense.units=20000", "model.1=batch_normalization", "--batch-size")
+        line = self.refuses(3, "it fits with", words=(*words, "100", "--memory", "28MiB"))
+        least = float(line.split("it fits with --memory ")[1].split("MiB")[0])
+        budget = ("--memory", f"{least * 0.96:.2f}MiB")
+        line = self.refuses(3, "or with --batch-size ", words=(*words, "100", *budget))
+        offered = int(line.split("or with --batch-size ")[1].split(",")[0])
+        self.assertGreater(offered, 60)
+        self.passes(*words, str(offered), *budget)
+
     def test_weights_that_no_machine_has(self):
         for command in ("plan", "fit"):
             self.refuses(3, "the budget of 1.0 GiB", "largest part", "GiB", "it fits with --memory",
@@ -76,9 +87,27 @@ class Budget(ArraysCase):
         text = self.passes("plan", "run.yaml", "--memory", "64MiB", "--batch-size", "8,16,32")
         self.assertEqual([line.split()[0] for line in text.splitlines()[1:4]], ["8", "16", "32"])
         self.assertIn("The largest batch that fits: 100, all rows of the data", text)
-        result = self.json("plan", "run.yaml", "--memory", "5MiB", "--batch-size", "8,16")
+        words = ("plan", "run.yaml", "--memory", "5MiB", "--batch-size", "8,16")
+        refused = self.snug(*words, "--json")
+        result = json.loads(refused.stdout)
+        self.assertEqual((refused.returncode, result["exit"]), (3, 3))
         self.assertEqual([(p["batch_size"], p["fits"]) for p in result["plans"]], [(8, False), (16, False)])
         self.assertEqual(result["largest_batch_size"], 0)
+        refused = self.snug(*words)
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("No batch fits, not even one row", refused.stdout)
+        next_line = refused.stdout.split("this says: snug ")[1].split()
+        self.refuses(3, "it fits with --memory", words=next_line)
+
+    @unittest.skipIf(SANITIZED, "a budget")
+    def test_plan_of_several_sizes_of_which_some_fit(self):
+        """One that fits is enough, and none is told by the exit code, though smaller ones would."""
+        words = ("plan", "run.yaml", "model.0.dense.units=20000", "model.1=batch_normalization", "--memory", "36MiB", "--batch-size")
+        largest = json.loads(self.snug(*words, "99,100", "--json").stdout)["largest_batch_size"]
+        self.assertGreater(largest, 1)
+        self.assertLess(largest, 99)
+        self.assertEqual(self.snug(*words, "99,100").returncode, 3)
+        self.passes(*words, f"{largest // 2},100")
 
 
 class Others(ArraysCase):

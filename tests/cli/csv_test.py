@@ -7,6 +7,7 @@ import csv
 import gzip
 import json
 import random
+import shlex
 import zipfile
 
 import snug_case
@@ -157,6 +158,42 @@ class BadRows(Case):
     def test_stop(self):
         self.refuses(4, "adult.csv: line 12, column age is \"forty\"", "a number was expected", "2 more rows are bad")
         self.assertFalse((self.folder / "runs/run").exists())
+
+    def lists_all(self, *words):
+        """What is printed by the command that a refusal names, pasted to a shell."""
+        line = self.fails(4, *words).splitlines()[-1]
+        pasted = line.split("(this lists all: snug ")[1].rsplit(")", 1)[0]
+        done = self.snug(*shlex.split(pasted))
+        self.assertEqual(done.returncode, 4, pasted + done.stdout + done.stderr)
+        return pasted, done.stdout
+
+    def test_what_lists_them_all_can_be_pasted(self):
+        pasted, listed = self.lists_all("fit", "run.yaml")
+        self.assertEqual(pasted, "check adult.csv --against run.yaml")
+        for part in ("Bad rows: 3 of 300", "line 12, column age is \"forty\"", "line 22", "line 32"):
+            self.assertIn(part, listed)
+        self.write_table("some rows.csv", self.rows)
+        pasted, listed = self.lists_all("fit", "run.yaml", "data=some rows.csv")
+        self.assertEqual(pasted, "check 'some rows.csv' --label income")
+        self.assertIn("line 12, column age is \"forty\"", listed)
+        self.edit("label: income", "label: income, on_bad_row: skip, bad_rows_at_most: 0.001")
+        self.assertIn("Bad rows: 3 of 300", self.lists_all("fit", "run.yaml")[1])
+
+    def test_what_lists_them_all_knows_the_training_data(self):
+        self.write_table("adult.csv", adult_rows(300, 5))
+        self.passes("fit", "run.yaml")
+        test = adult_rows(50, 6)
+        test[7][3] = "<=50K."
+        self.write_table("test.csv", test)
+        pasted, listed = self.lists_all("fit", "run.yaml")
+        self.assertEqual(pasted, "check test.csv --against run.yaml")
+        self.assertIn("line 9, column income is \"<=50K.\"", listed)
+        self.write_table("new.csv", [["40", "Never-seen", "40"]], header="age, workclass, hours")
+        for model in ("run.yaml", "runs/run/1/last.keras"):
+            pasted, listed = self.lists_all("predict", model, "data=new.csv", "--output", "o.csv")
+            self.assertEqual(pasted.replace(f"{self.folder}/", ""), "check new.csv --against runs/run/1/run.yaml")
+            self.assertIn("Never-seen", listed)
+            self.assertIn("there is no column \"income\", the label", listed)
 
     def test_skip(self):
         self.edit("label: income", "label: income, on_bad_row: skip")

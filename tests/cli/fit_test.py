@@ -138,6 +138,21 @@ class Checkpoints(ArraysCase):
         history = [self.read(f"runs/{name}/1/history.csv") for name in ("whole", "run")]
         self.assertEqual(history[0], history[1])
 
+    def test_a_newer_run_beside_it_is_named(self):
+        """--resume would go on with that one."""
+        command = self.command("fit", "run.yaml", "--epochs", "1000000", "fit.verbose=2")
+        with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, text=True) as process:
+            while "7/7" not in (line := process.stdout.readline()):
+                self.assertTrue(line)
+            self.passes("fit", "run.yaml", "--epochs", "1")
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        self.assertIn("move runs/run/2, a newer run of the name, to another place first", out)
+        (self.folder / "runs/run/2").rename(self.folder / "elsewhere")
+        steps = json.loads(self.read("runs/run/1/summary.json"))["steps"]
+        resumed = self.json("fit", "run.yaml", "--resume", "--epochs", str(steps // 7 + 2))
+        self.assertEqual(resumed["directory"], "runs/run/1")
+
     def test_terminated_and_resumed(self):
         command = self.command("fit", "run.yaml", "--epochs", "1000000", "--json", "fit.verbose=2")
         with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -6,7 +6,7 @@ usage: mistakes_test.py SNUG     SNUG is the program
 import json
 
 import snug_case
-from snug_case import ArraysCase
+from snug_case import ArraysCase, npy
 
 
 class RunFileMistakes(ArraysCase):
@@ -66,6 +66,31 @@ class RunFileMistakes(ArraysCase):
         self.edit("epochs: 2", "epochs: 2\n  validation_split: 1")
         self.refuses(2, "run.yaml:12: ", 'validation_split is "1"')
 
+    def test_budgets_that_are_none(self):
+        for command in ("fit", "plan", "evaluate", "predict"):
+            output = ("--output", "o.csv") if command == "predict" else ()
+            self.passes("fit", "run.yaml")
+            self.refuses(2, "--memory 0: a budget of 0", "leave memory out", words=(command, "run.yaml", "--memory", "0", *output))
+        for budget, part in (("0MiB", "a budget of 0"), ("64", "give one such as 64MiB"), ("-1", "write it as 256MiB"),
+                             ("-64MiB", "write it as 256MiB"), ("1e9", "write it as 256MiB"), ("", "--memory has no value")):
+            self.refuses(2, "--memory", part, words=("fit", "run.yaml", "--memory", budget))
+        self.edit("epochs: 2", "epochs: 2\n  memory: 0")
+        self.refuses(2, "run.yaml:12: a budget of 0", "leave memory out")
+
+    def test_messages_name_what_the_user_knows(self):
+        """No function of the library, no temporary file, no memory that threads without number would take."""
+        for command in ("fit", "plan"):
+            line = self.refuses(2, f"snug {command}: run.yaml: validation_split 0.999 leaves 0 of 100 rows", "give another share",
+                                words=(command, "run.yaml", "fit.validation_split=0.999"))
+            self.assertNotIn("fit: ", line.replace("snug fit: ", ""))
+        for words in (("plan", "run.yaml", "--html"), ("plan", "run.yaml", "--curve"), ("plan", "run.yaml", "--dump-problem"),
+                      ("predict", "run.yaml", "--output"), ("convert", "x.keras")):
+            self.refuses(6, "nosuch/o.csv: there is no folder nosuch; make it", words=(*words, "nosuch/o.csv"))
+        self.refuses(2, "--threads 100000", "1024 at most", "cores", words=("fit", "run.yaml", "--threads", "100000"))
+        self.refuses(2, "with a blank behind the colon", words=("fit", "run.yaml", "fit.class_weight={0:2}"))
+        self.write("bad.keras", "hello")
+        self.refuses(6, "give a model that Keras or snug has saved", words=("convert", "bad.keras", "m.h5"))
+
     def test_float16_is_refused_by_name(self):
         self.edit("units: 16,", "units: 16, dtype: float16,")
         self.refuses(2, "run.yaml:3: ", "dense", "float16", "float32")
@@ -83,6 +108,25 @@ class RunFileMistakes(ArraysCase):
         self.refuses(2, "run.yaml: it is empty")
         self.write("run.yaml", "- a\n")
         self.refuses(2, "run.yaml:1: ", "a map with the sections data, model and fit")
+
+    def test_forms_that_are_another(self):
+        self.write("run.yaml", self.RUN_FILE.replace("  loss", "\tloss"))
+        self.refuses(2, "run.yaml:", "this is no YAML", "a line begins with a tab")
+        self.write("run.yaml", "fit: {loss: mse\n")
+        self.refuses(2, "a bracket that is not closed")
+        start, end = self.RUN_FILE.index("model:"), self.RUN_FILE.index("fit:")
+        for model, part in (("dense", 'model is "dense"; it must be a list of layers'), ("[]", "model has no layers"),
+                            ("{dense: 3}", "such as [dense: {units: 10}]")):
+            self.write("run.yaml", f"{self.RUN_FILE[:start]}model: {model}\n{self.RUN_FILE[end:]}")
+            self.refuses(2, "run.yaml:2: ", part)
+        self.edit("epochs: 2", "epochs: 2\n  validation_data: x.npy")
+        self.refuses(2, "run.yaml:12: ", "data: {train: ..., validation: ...}")
+        self.edit("train: {x: x.npy, y: y.npy}", "train: rows.parquet, label: y")
+        self.refuses(2, 'run.yaml:1: data.train is "rows.parquet"', "save other tables as CSV")
+        self.edit("{train: {x: x.npy, y: y.npy}}", "rows.csv")
+        self.refuses(2, 'run.yaml:1: data is "rows.csv"', "{train: rows.csv, label: COLUMN}")
+        self.edit("activation: sigmoid", "activation: relu")
+        self.assertNotIn("compile:", self.refuses(2, "run.yaml:7: dense"))
 
     def test_missing_parts(self):
         self.edit("  loss: binary_crossentropy\n", "")
@@ -133,6 +177,16 @@ class DataMistakes(ArraysCase):
         (self.folder / "x.npy").write_bytes(b"hello")
         self.refuses(4, "x.npy")
 
+    def test_no_data(self):
+        self.passes("fit", "run.yaml")
+        for command in (("fit",), ("evaluate",), ("predict", "--output", "o.csv")):
+            self.refuses(2, "last.keras: there is no data for the model", "data.x=x.npy data.y=y.npy",
+                         words=(command[0], "runs/run/1/last.keras", *command[1:]))
+        self.write("none.npy", npy((0, 8), []))
+        self.write_labels([])
+        self.refuses(4, "snug fit: the data has no rows: ", "none.npy", words=("fit", "run.yaml", "data.x=none.npy"))
+        self.refuses(2, "snug convert: out.txt ends in neither", words=("convert", "runs/run/1/last.keras", "out.txt"))
+
     def test_rows_that_differ(self):
         self.write_labels([0, 1, 0])
         self.refuses(2, "run.yaml:1: ", "100", "3")
@@ -162,6 +216,16 @@ class DataMistakes(ArraysCase):
         self.passes("fit", "run.yaml")
         self.write("rows.csv", "a,b,y\n1,2,yes\n")
         self.refuses(2, "the model was not trained on a table", words=("predict", "run.yaml", "data=rows.csv", "--output", "o.csv"))
+
+    def test_data_in_the_place_of_a_run_file(self):
+        self.write("rows.npy", npy((3,), [1, 2, 3]))
+        self.write("large.bin", b"\x01\x02" * (1 << 20))
+        self.write("text.bin", b"a\0b")
+        for name in ("rows.npy", "large.bin", "text.bin"):
+            for command in ("fit", "plan", "summary", "evaluate"):
+                line = self.refuses(2, f"{name}: this is no run file", "data: {train: {x: x.npy, y: y.npy}}",
+                                    f"snug check {name}", words=(command, name))
+                self.assertTrue(line.isprintable())
 
     def test_mistakes_about_files(self):
         self.edit("train: {x: x.npy, y: y.npy}", "train: rows.csv, label: income")

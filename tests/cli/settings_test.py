@@ -8,9 +8,10 @@ import random
 import shlex
 import signal
 import subprocess
+import unittest
 
 import snug_case
-from snug_case import ArraysCase, npy
+from snug_case import SANITIZED, ArraysCase, npy
 
 
 class Suggestions(ArraysCase):
@@ -34,6 +35,14 @@ class Suggestions(ArraysCase):
         words = self.next_of(self.passes("plan", "run.yaml", "--memory", "512MiB", "model.0.dense.units=20"), "It fits")
         self.assertEqual(words, ["fit", "run.yaml", "model.0.dense.units=20", "--memory", "512MiB"])
 
+    @unittest.skipIf(SANITIZED, "a budget")
+    def test_a_plan_names_no_budget_that_was_not_tried(self):
+        text = self.passes("plan", "run.yaml")
+        self.assertNotIn("least budget", text)
+        curve = self.passes(*self.next_of(text, "How little memory"))
+        self.assertNotIn("How little memory", curve)
+        self.assertNotIn("least_budget_bytes", self.json("plan", "run.yaml"))
+
     def test_a_model_that_is_not_there_yet(self):
         line = self.refuses(2, "train it first", words=("predict", "run.yaml", "--runs", "r", "--output", "o.csv"))
         self.passes(*self.next_of(line, "train it first: "))
@@ -49,6 +58,34 @@ class Suggestions(ArraysCase):
         text = self.passes("fit", "run.yaml", "--epochs", "40", "fit.callbacks=[early_stopping: "
                            "{monitor: loss, patience: 1, min_delta: 100}]")
         self.assertNotIn("train longer", text)
+
+    def test_a_run_that_has_nothing_left_to_do(self):
+        """It says so, and what it advises trains further."""
+        self.passes("fit", "run.yaml", "--epochs", "4", "fit.optimizer={adam: 0.01}", "model.1.dropout=0")
+        for epochs in ("1", "4"):
+            text = self.passes("fit", "run.yaml", "--resume", f"fit.epochs={epochs}")
+            self.assertIn(f"nothing was left to train: the run has 4 epochs, and fit.epochs is {epochs}", text)
+        words = self.next_of(text, "train longer")
+        self.assertIn("fit.epochs=8", words)
+        text = self.passes(*words)
+        self.assertNotIn("nothing was", text)
+        self.assertEqual(json.loads(self.read("runs/run/1/summary.json"))["epochs"], 8)
+
+    def test_a_run_that_a_callback_has_ended(self):
+        self.passes("fit", "run.yaml", "--epochs", "20",
+                    "fit.callbacks=[early_stopping: {monitor: loss, patience: 1, min_delta: 100}]")
+        text = self.passes("fit", "run.yaml", "--resume", "--epochs", "40")
+        self.assertIn("nothing was trained: a callback has ended this run after epoch 2", text)
+        self.assertIn("Done after ", self.passes(*self.next_of(text, "in a new run")))
+        self.assertEqual(json.loads(self.read("runs/run/2/summary.json"))["epochs"], 2)
+
+    def test_a_model_of_no_numbers_is_not_to_be_used(self):
+        self.edit("optimizer: adam", "optimizer: {sgd: {learning_rate: 1e30}}",
+                  "binary_crossentropy", "mse", ", activation: sigmoid", "")
+        text = self.passes("fit", "run.yaml", "fit.guard=off")
+        self.assertNotIn("use it", text)
+        self.assertIn("the loss is no number", text)
+        self.refuses(5, "was not committed", words=self.next_of(text, "what to do"))
 
     def test_batches_that_are_larger_than_the_data_are_not_suggested(self):
         self.assertNotIn("larger batches", self.passes("fit", "run.yaml", "--batch-size", "60"))

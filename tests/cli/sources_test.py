@@ -196,6 +196,15 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: adam, batch_size: 4, epo
 
 
 class SeveralFiles(Case):
+    def test_labels_are_counted_by_class(self):
+        self.write("y.npy", npy((30,), [i % 3 for i in range(30)], "<i8"))
+        self.assertIn("classes: 0 (10), 1 (10), 2 (10)", self.passes("check", "y.npy"))
+        self.assertEqual(self.json("check", "y.npy")["arrays"][0]["fields"][0]["classes"], {"0": 10, "1": 10, "2": 10})
+        self.write("labels-idx1-ubyte.gz", idx((30,), [i % 2 for i in range(30)]))
+        self.assertIn("classes: 0 (15), 1 (15)", self.passes("check", "labels-idx1-ubyte.gz"))
+        self.write("x.npy", npy((30,), [i / 7 for i in range(30)]))
+        self.assertNotIn("classes", self.passes("check", "x.npy"))
+
     def test_npy_files_follow_one_another(self):
         for part in range(3):
             self.write(f"x-{part}.npy", npy((4, 2), range(8)))
