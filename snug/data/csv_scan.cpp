@@ -302,6 +302,14 @@ class Scan {
   size_t number_bytes_ = 0;
 };
 
+TableScan scan_once(CsvTable& table, const TableScanOptions& options,
+                    const std::vector<bool>& wants_values) {
+  table.restart();
+  Scan scan(table, options, wants_values);
+  while (scan.next()) continue;
+  return scan.finish();
+}
+
 // Whose values are to be counted: of those that are no numbers, judged by the first records.
 std::vector<bool> wanted_values(CsvTable& table, const TableScanOptions& options) {
   std::vector<bool> wants(table.names().size(), true);
@@ -350,10 +358,7 @@ void find_different_numbers(CsvTable& table, std::vector<ColumnScan>& columns) {
 TableScan scan_table(CsvTable& table, const TableScanOptions& options) {
   std::vector<bool> wants_values = wanted_values(table, options);
   while (true) {
-    table.restart();
-    Scan scan(table, options, wants_values);
-    while (scan.next()) continue;
-    TableScan found = scan.finish();
+    TableScan found = scan_once(table, options, wants_values);
     bool misjudged = false;
     for (size_t i = 0; i < wants_values.size(); ++i) {
       if (wants_values[i] || found.columns[i].is_number()) continue;
