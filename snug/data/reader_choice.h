@@ -24,9 +24,10 @@ class ReaderChoice {
   void add(Time whole, Time reading);
 
  private:
-  static constexpr int64_t kBatches = 4;  // Of a turn, at least.
-  static constexpr int kTurns = 4;        // Of a trial, by and by one of each.
-  static constexpr int kFirstRest = 16, kLongestRest = 512;
+  static constexpr int64_t kBatches = 4;  // Of a turn, at least; so many are enough for any:
+  static constexpr int64_t kManyBatches = 200;
+  static constexpr int kTurns = 4;  // Of a trial, by and by one of each.
+  static constexpr int kFirstRest = 32, kLongestRest = 512;
 
   struct Turn {
     int64_t batches = 0;
@@ -35,6 +36,7 @@ class ReaderChoice {
   };
 
   void end_turn();
+  bool is_clear() const;
   void change_to(bool ahead);
   void decide(bool ahead);
 

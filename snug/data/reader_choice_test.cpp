@@ -48,6 +48,12 @@ TEST(ReaderChoice, NoticesWhenTheOtherWayBecomesFaster) {
   EXPECT_TRUE(one.is_ahead());
 }
 
+// One turn tells enough where the difference is large.
+TEST(ReaderChoice, ALargeDifferenceIsTriedOnce) {
+  ReaderChoice one = choice();
+  EXPECT_GE(Machine{.ahead = microseconds(50)}.run(one, 100), 85);
+}
+
 // Where reading is next to nothing, a thread for it is not tried again and again.
 TEST(ReaderChoice, LittleReadingIsNotWorthATrial) {
   ReaderChoice one = choice();

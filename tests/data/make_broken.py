@@ -93,7 +93,7 @@ def npy_cases():
     add("empty.npy", "npy", b"", "it is empty")
     add("magic_only.npy", "npy", b"\x93NUMPY", "bytes")
     add("packed.npy", "npy", packed(npy_of("<f4", "(2, 2)", body)), "packed by gzip")
-    add("zip.npy", "npy", zip_of(("x.npy", npy_of("<f4", "(2, 2)", body))), "it is a zip file")
+    add("zip.npy", "npy", zip_of(("x.npy", npy_of("<f4", "(2, 2)", body))), "but a zip file")
     add("wrong_magic.npy", "npy", b"\x93NUMPX\x01\x00\x10\x00" + b" " * 20, "no .npy file")
     add("text.npy", "npy", "1,2\n3,4\n1,2\n3,4\n", "no .npy file")
     add("version_9.npy", "npy", npy("{}\n", version=b"\x09\x00"), "version")
