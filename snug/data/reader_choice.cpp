@@ -10,15 +10,15 @@ double ReaderChoice::Turn::time_of_batch() const {
 }
 
 void ReaderChoice::add(Time whole, Time reading) {
-  if (passed_over_ > 0) {
+  if (passed_over_ > 0 || time_passed_over_ > Time(0)) {
     --passed_over_;
+    time_passed_over_ -= whole;
     return;
   }
   ++now_.batches;
   now_.whole += whole;
   now_.reading += reading;
-  const bool is_long = now_.whole >= turn_ || now_.batches >= kManyBatches;
-  if (now_.batches >= kBatches && is_long) end_turn();
+  if (now_.batches >= kBatches && now_.whole >= turn_) end_turn();
 }
 
 void ReaderChoice::end_turn() {
@@ -28,6 +28,7 @@ void ReaderChoice::end_turn() {
   Turn& sum = sums_[is_ahead_ ? 1 : 0];
   sum.batches += turn.batches;
   sum.whole += turn.whole;
+  sum.reading += turn.reading;
   if (!is_ahead_ && turn.reading * kLittle < turn.whole) return decide(false);
   if (++turns_ < kTurns && !is_clear()) return change_to(!is_ahead_);
   decide(sums_[1].time_of_batch() < sums_[0].time_of_batch());
@@ -42,13 +43,18 @@ bool ReaderChoice::is_clear() const {
 }
 
 void ReaderChoice::change_to(bool ahead) {
-  if (ahead != is_ahead_) passed_over_ = stale_;
+  if (ahead != is_ahead_) {
+    passed_over_ = stale_;
+    time_passed_over_ = turn_ / 4;
+  }
   is_ahead_ = ahead;
 }
 
 void ReaderChoice::decide(bool ahead) {
+  constexpr int kMuch = 10;  // A part of the time that may still be won.
   const bool again = ahead == last_verdict_ && next_rest_ > 0;
   next_rest_ = again ? std::min(2 * next_rest_, kLongestRest) : kFirstRest;
+  if (!ahead && sums_[0].reading * kMuch > sums_[0].whole) next_rest_ = kShortRest;
   rest_ = next_rest_;
   last_verdict_ = ahead;
   turns_ = 0;

@@ -15,7 +15,8 @@ class ReaderChoice {
   using Time = std::chrono::nanoseconds;
 
   // A turn has at least this time, and a few batches. The first `stale` batches behind a change are
-  // not counted: of them, rows were read as before.
+  // not counted, of which rows were read as before, nor is a quarter of a turn: a thread that wakes
+  // may have to wait for a core until the system moves it to one.
   ReaderChoice(Time turn, int64_t stale) : turn_(turn), stale_(stale) {}
 
   bool is_ahead() const { return is_ahead_; }
@@ -24,10 +25,9 @@ class ReaderChoice {
   void add(Time whole, Time reading);
 
  private:
-  static constexpr int64_t kBatches = 4;  // Of a turn, at least; so many are enough for any:
-  static constexpr int64_t kManyBatches = 200;
-  static constexpr int kTurns = 4;  // Of a trial, by and by one of each.
-  static constexpr int kFirstRest = 32, kLongestRest = 512;
+  static constexpr int64_t kBatches = 4;  // Of a turn, at least.
+  static constexpr int kTurns = 4;        // Of a trial, by and by one of each.
+  static constexpr int kShortRest = 8, kFirstRest = 32, kLongestRest = 512;
 
   struct Turn {
     int64_t batches = 0;
@@ -44,7 +44,8 @@ class ReaderChoice {
   int64_t stale_;
   bool is_ahead_ = true;
   bool last_verdict_ = true;
-  int64_t passed_over_ = 0;  // Batches that are still to be.
+  int64_t passed_over_ = 0;  // Batches that are still to be, and time.
+  Time time_passed_over_{0};
   Turn now_;
   Turn sums_[2];       // Of the trial: on demand, ahead.
   int turns_ = 0;      // Of the trial, that were counted.

@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 
 // What a batch takes, as a whole and for reading, each way.
 struct Machine {
-  microseconds ahead{100}, on_demand{100}, reading{20};
+  microseconds ahead{100}, on_demand{100}, reading{5};
 
   // Returns how many of the batches were read ahead.
   int run(ReaderChoice& choice, int batches) const {
@@ -54,6 +54,15 @@ TEST(ReaderChoice, ALargeDifferenceIsTriedOnce) {
   EXPECT_GE(Machine{.ahead = microseconds(50)}.run(one, 100), 85);
 }
 
+// Where much may still be won, a verdict that was wrong by chance does not stay for long.
+TEST(ReaderChoice, MuchReadingIsTriedAgainSoon) {
+  ReaderChoice one = choice();
+  Machine{.ahead = microseconds(120), .reading = microseconds(50)}.run(one, 20'000);
+  EXPECT_FALSE(one.is_ahead());
+  Machine{.ahead = microseconds(60), .reading = microseconds(50)}.run(one, 200);
+  EXPECT_TRUE(one.is_ahead());
+}
+
 // Where reading is next to nothing, a thread for it is not tried again and again.
 TEST(ReaderChoice, LittleReadingIsNotWorthATrial) {
   ReaderChoice one = choice();
@@ -67,7 +76,7 @@ TEST(ReaderChoice, PassesOverWhatWasReadBefore) {
   ReaderChoice one = choice();
   for (int i = 0, since = 0; i < 500; ++i) {
     const bool ahead = one.is_ahead();
-    one.add(since < 2 || ahead ? microseconds(1000) : microseconds(500), microseconds(100));
+    one.add(since < 2 || ahead ? microseconds(1000) : microseconds(500), microseconds(40));
     since = ahead == one.is_ahead() ? since + 1 : 0;
   }
   EXPECT_FALSE(one.is_ahead());
