@@ -87,7 +87,10 @@ Against against_of(const Arguments& arguments) {
 }
 
 std::string most_common(const ColumnScan& column) {
-  if (column.values.is_full()) return fmt::format("more than {}", Vocabulary::kMostWords);
+  if (column.values.is_full()) {
+    const bool many = column.present() > static_cast<int64_t>(Vocabulary::kMostWords);
+    return many ? fmt::format("more than {}, or long ones", Vocabulary::kMostWords) : "long texts";
+  }
   std::vector<std::string> words = column.values.sorted();
   std::ranges::stable_sort(words, std::greater(),
                            [&](const std::string& word) { return column.values.count(word); });
@@ -121,6 +124,7 @@ void print_columns(const TableReport& report) {
 // Many rows by what is wrong with them, then the first ones.
 void print_bad_rows(const TableReport& report) {
   constexpr int64_t kFew = 3;
+  constexpr size_t kOfOneKind = 5;
   if (report.bad_rows == 0) return;
   fmt::print("\nBad rows: {} of {}\n", report.bad_rows, report.scan.records);
   if (report.bad_rows > kFew && std::ssize(report.kinds) < report.bad_rows) {
@@ -132,10 +136,12 @@ void print_bad_rows(const TableReport& report) {
     if (others > 0) fmt::print("  {:>6} x something else\n", others);
     fmt::print("\nThe first of them:\n");
   }
-  for (const BadRow& row : report.listed) fmt::print("  {}\n", row.text());
-  if (report.bad_rows > std::ssize(report.listed)) {
-    fmt::print("  ... and {} more\n", report.bad_rows - std::ssize(report.listed));
-  }
+  // Of one kind a few are enough; what can be done stands below them.
+  const size_t most = report.kinds.size() == 1 ? kOfOneKind : report.listed.size();
+  const size_t listed = std::min(most, report.listed.size());
+  for (size_t i = 0; i < listed; ++i) fmt::print("  {}\n", report.listed[i].text());
+  const int64_t more = report.bad_rows - static_cast<int64_t>(listed);
+  if (more > 0) fmt::print("  ... and {} more\n", more);
 }
 
 void print_table(const std::string& name, const TableReport& report) {
@@ -222,6 +228,11 @@ int check_table(const Arguments& arguments) {
   TableReport report = report_on(
       table, {.labels = against.labels, .like = against.columns ? &*against.columns : nullptr});
   if (!note.empty()) report.notes.push_back(note);
+  if (note.empty() && against.labels.empty() && report.scan.columns.size() > 1) {
+    report.notes.emplace_back(
+        "no label was named; --label COLUMN looks for rows without one and for classes that only "
+        "the last rows have");
+  }
   const int exit = report.is_clean() ? 0 : kBadData;
   if (arguments.json) {
     Json json = {{"command", "check"}, {"exit", exit}};
@@ -409,7 +420,9 @@ int check_command(const Arguments& arguments) {
   if (name.ends_with(".npy"))
     return check_source(arguments, *data::npy({.x = {name}, .y = {}, .cache = arguments.cache()}));
   if (name.ends_with(".npz"))
-    return check_source(arguments, *data::npz({.file = name, .cache = arguments.cache()}));
+    return check_source(
+        arguments,
+        *data::npz({.file = name, .cache = arguments.cache(), .most_summed = INT64_MAX}));
   if (is_named(name, kHdf5)) return check_hdf5(arguments);
   if (is_named(name, kRecords)) return check_records(arguments);
   if (name.find("-ubyte") != std::string::npos || name.ends_with(".idx") ||

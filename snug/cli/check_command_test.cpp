@@ -163,6 +163,33 @@ TEST_F(CheckCommand, RecordsByTheFeaturesOfTheFirst) {
   expect_within(check("t.tfrecord"), "record 0");
 }
 
+// What a person would do next.
+TEST_F(CheckCommand, SaysWhatIsDoubtfulAndWhatToDo) {
+  std::string text = "age,day,source,y\n";
+  for (int i = 0; i < 200; ++i)
+    text +=
+        fmt::format("{},2020-01-{:02},web,{}\n", i % 20 == 0 ? -999 : i % 37, 1 + i % 28, i % 2);
+  write_text(real_files(), folder_ / "t.csv", text);
+  const std::string found = check("t.csv");
+  expect_within(found, "column age is -999 10 times, far from all others (");
+  expect_within(found, "column day: its cells look like dates, such as \"2020-01-28\"");
+  expect_within(found, "column source is always \"web\"");
+  expect_within(found, "columns: {source: drop}");
+  expect_within(found, "--label COLUMN");
+  EXPECT_EQ(check("t.csv", /*json=*/false, "y").find("--label COLUMN"), std::string::npos);
+}
+
+// A few rows of a kind are enough; what to do stands below them.
+TEST_F(CheckCommand, RowsOfOneKindAreNotListedOnAndOn) {
+  std::string text = "a,b,c,y\n";
+  for (int i = 0; i < 50; ++i) text += fmt::format("{},{}\n", i, i % 2);
+  write_text(real_files(), folder_ / "t.csv", text);
+  const std::string found = check("t.csv");
+  expect_within(found, "50 x it has 2 cells");
+  expect_within(found, "... and 45 more");
+  expect_within(found, "give every column a name");
+}
+
 // What a person could take for something else, were it not said.
 TEST_F(CheckCommand, SaysWhatIsTakenForMissing) {
   write_text(real_files(), folder_ / "t.csv",

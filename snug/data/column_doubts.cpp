@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <map>
 
 #include "snug/data/csv_cell.h"
@@ -46,6 +47,33 @@ std::optional<WrittenNumber> written_number(std::string_view word) {
   if (is_plain || number.find_first_not_of("0123456789.,") != number.npos) return std::nullopt;
   if (behind.size() > kLongestUnit || std::ranges::count(kSigns, before) == 0) return std::nullopt;
   return WrittenNumber{before, behind};
+}
+
+// 2020-01-31, 31.1.2020, 1/31/20, with or without a time behind it.
+bool is_date(std::string_view word) {
+  std::array<std::string_view, 3> parts;
+  size_t at = 0;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const size_t end = std::min(word.find_first_not_of("0123456789", at), word.size());
+    parts[part] = word.substr(at, end - at);
+    const bool divided = end < word.size() && std::string_view("-/.").find(word[end]) != word.npos;
+    if (parts[part].empty() || (part < 2 && !divided)) return false;
+    at = end + 1;
+  }
+  const auto has = [&](size_t part, size_t least, size_t most) {
+    return parts[part].size() >= least && parts[part].size() <= most;
+  };
+  const bool ends = at > word.size() || word[at - 1] == ' ' || word[at - 1] == 'T';
+  return ends && has(1, 1, 2) &&
+         ((has(0, 4, 4) && has(2, 1, 2)) || (has(0, 1, 2) && (has(2, 4, 4) || has(2, 2, 2))));
+}
+
+// 99, -999, 99999, ...: what people write for "not known".
+bool is_nines(double number) {
+  constexpr double kMost = 1e9;
+  double nines = 99;
+  while (nines < std::abs(number) && nines < kMost) nines = 10 * nines + 9;
+  return std::abs(number) == nines;
 }
 
 std::string times(int64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
@@ -129,6 +157,44 @@ std::optional<std::string> doubt_of_id(const ColumnScan& column) {
       "column {} has a whole number of its own in every row, as an id has; if it is one, leave it "
       "out: columns: {{{}: drop}}",
       column.name, column.name);
+}
+
+std::optional<std::string> doubt_of_dates(const ColumnScan& column) {
+  constexpr size_t kLeastWords = 5;
+  if (column.is_number() || column.present() == 0) return std::nullopt;
+  const std::vector<std::string> words =
+      column.values.is_full() ? std::vector{column.first_text} : column.values.sorted();
+  if (!column.values.is_full() && words.size() < kLeastWords) return std::nullopt;
+  if (!std::ranges::all_of(words, is_date)) return std::nullopt;
+  return fmt::format(
+      "column {}: its cells look like dates, such as {}, and each is taken for a text; write what "
+      "matters of them as numbers: the year, the month, the days since some day",
+      column.name, in_quotes(words.back()));
+}
+
+std::optional<std::string> doubt_of_mark(const ColumnScan& column) {
+  constexpr size_t kLeastValues = 5;
+  constexpr int64_t kLeastTimes = 3;
+  if (!column.is_number() || column.values.is_full()) return std::nullopt;
+  std::vector<std::pair<double, std::string>> values;
+  for (const std::string& word : column.values.sorted()) {
+    if (const std::optional<double> number = number_of(word)) values.emplace_back(*number, word);
+  }
+  if (values.size() < kLeastValues) return std::nullopt;
+  std::ranges::stable_sort(values, {}, [](const auto& value) { return value.first; });
+  const size_t last = values.size() - 1;
+  for (const size_t at : {size_t{0}, last}) {
+    const double low = values[at == 0 ? 1 : 0].first,
+                 high = values[at == 0 ? last : last - 1].first;
+    const double gap = at == 0 ? low - values[at].first : values[at].first - high;
+    const int64_t count = column.values.count(values[at].second);
+    if (!is_nines(values[at].first) || gap <= high - low || count < kLeastTimes) continue;
+    return fmt::format(
+        "column {} is {} {}, far from all others ({:g} to {:g}); if it stands for a missing value, "
+        "leave these cells empty",
+        column.name, values[at].second, times(count), low, high);
+  }
+  return std::nullopt;
 }
 
 bool is_index_of_pandas(const ColumnScan& column) {

@@ -26,6 +26,13 @@ std::optional<std::string> doubt_of_written_numbers(const ColumnScan& column);
 std::optional<std::string> doubt_of_id(const ColumnScan& column);
 
 // The unnamed column with the numbers of the rows that pandas's to_csv writes first.
+// Says that texts look like dates, each of which is then a category of its own.
+std::optional<std::string> doubt_of_dates(const ColumnScan& column);
+
+// Says that a number such as -999 or 9999 comes often and stands far from all others, as marks of
+// missing values do. Only where its values were counted.
+std::optional<std::string> doubt_of_mark(const ColumnScan& column);
+
 bool is_index_of_pandas(const ColumnScan& column);
 
 }  // namespace snug

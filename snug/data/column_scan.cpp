@@ -1,6 +1,7 @@
 #include "snug/data/column_scan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -10,18 +11,23 @@
 namespace snug {
 
 void Vocabulary::add(std::string_view word) {
-  constexpr size_t kRecent = 256;
   if (full_) return;
   if (word.size() > sizeof(uint64_t)) return add(word, 1);
   uint64_t bytes = 0;
   std::memcpy(&bytes, word.data(), word.size());
-  if (recent_.empty()) recent_.resize(kRecent);
-  Recent& recent = recent_[mix_bits(bytes) % kRecent];
+  if (recent_.empty()) recent_.resize(recents());
+  Recent& recent = recent_[mix_bits(bytes) % recent_.size()];
   if (recent.count == nullptr || recent.bytes != bytes || recent.size != word.size()) {
     recent = {bytes, word.size(), count_of(word)};
     if (full_) return;
   }
   ++*recent.count;
+}
+
+// Of a table with many columns each has little room.
+size_t Vocabulary::recents() const {
+  constexpr size_t kOfAWord = 64;
+  return std::bit_floor(std::clamp<size_t>(most_bytes_ / kOfAWord, 2, 256));
 }
 
 // A word's count, which is 0 for a new one; null when there is no room for it.
@@ -89,7 +95,9 @@ CellKind ColumnScan::add_other(std::string_view cell, int64_t line, double& numb
     return CellKind::missing;
   }
   const std::optional<double> value = number_of(cell);
-  if (value && std::isfinite(*value)) {
+  // The square of one that is larger has no place in a sum: the deviation of all would be lost.
+  constexpr double kMost = 1e150;
+  if (value && std::abs(*value) <= kMost) {
     number = *value;
     return CellKind::number;
   }

@@ -41,6 +41,7 @@ class Vocabulary {
   };
   void add(std::string_view word, int64_t count);
   int64_t* count_of(std::string_view word);
+  size_t recents() const;
 
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> words_;
   std::vector<Recent> recent_;
@@ -80,7 +81,7 @@ struct ColumnScan {
   int64_t cells = 0;
   int64_t missing = 0;
   int64_t numbers = 0;      // Finite ones.
-  int64_t not_finite = 0;   // inf, 1e400.
+  int64_t not_finite = 0;   // inf, 1e400, and what is next to them: 1e151.
   int64_t whole = 0;        // Finite numbers without a fraction.
   double min = 0, max = 0;  // Of the finite numbers.
   Vocabulary values;        // Of the cells that are not missing.

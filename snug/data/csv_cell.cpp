@@ -58,6 +58,28 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+namespace {
+
+// Characters that nobody sees: blanks of other kinds, marks of direction and of byte order. The
+// bytes of one at the start of a text; 0: there is none.
+size_t hidden_bytes(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kHidden = {"\u00a0", "\u00ad", "\ufeff", "\u3000"};
+  for (const std::string_view hidden : kHidden) {
+    if (text.starts_with(hidden)) return hidden.size();
+  }
+  if (text.size() < 3 || !text.starts_with("\xe2\x80")) return 0;
+  const auto last = static_cast<unsigned char>(text[2]);  // U+2000 to U+200F, U+202A to U+202F.
+  return last <= 0x8f || (last >= 0xaa && last <= 0xaf) ? 3 : 0;
+}
+
+std::string escaped(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+}  // namespace
+
 std::string in_quotes(std::string_view cell) {
   constexpr size_t kMost = 40;
   const bool readable = is_utf8(cell);
@@ -65,13 +87,13 @@ std::string in_quotes(std::string_view cell) {
   // Not in the middle of a character.
   while (readable && size < cell.size() && size > 0 && (cell[size] & 0xc0) == 0x80) --size;
   std::string text = "\"";
-  for (const char c : cell.substr(0, size)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !readable)) {
-      text += fmt::format("\\x{:02x}", byte);
-    } else {
-      text += c;
-    }
+  for (size_t at = 0, count = 1; at < size; at += count) {
+    const std::string_view rest = cell.substr(at, size - at);
+    const auto byte = static_cast<unsigned char>(rest[0]);
+    const size_t hidden = readable ? hidden_bytes(rest) : 0;
+    count = std::max<size_t>(hidden, 1);
+    const bool shown = hidden == 0 && byte >= 0x20 && byte != 0x7f && (byte < 0x80 || readable);
+    text += shown ? std::string(1, rest[0]) : escaped(rest.substr(0, count));
   }
   return text + (size < cell.size() ? "...\"" : "\"");
 }

@@ -39,6 +39,9 @@ TEST(CsvCell, Quotes) {
   EXPECT_EQ(in_quotes("abc"), "\"abc\"");
   EXPECT_EQ(in_quotes("a\nb"), "\"a\\x0ab\"");
   EXPECT_EQ(in_quotes("caf\xe9"), "\"caf\\xe9\"");
+  EXPECT_EQ(in_quotes("1\u00a0"), "\"1\\xc2\\xa0\"") << "a blank that is none";
+  EXPECT_EQ(in_quotes("\u200b1\ufeff"), "\"\\xe2\\x80\\x8b1\\xef\\xbb\\xbf\"");
+  EXPECT_EQ(in_quotes("\u2013 \u20ac"), "\"\u2013 \u20ac\"") << "these can be seen";
   EXPECT_EQ(in_quotes(std::string(50, 'x')), "\"" + std::string(40, 'x') + "...\"");
   EXPECT_EQ(in_quotes(std::string(39, 'x') + "é!"), "\"" + std::string(39, 'x') + "...\"");
 }

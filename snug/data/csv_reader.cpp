@@ -89,11 +89,26 @@ std::string_view other_format(std::string_view text) {
   if (start.starts_with("pk\x03\x04"))
     return "a zip file, as an Excel workbook is one too; unpack it, or save the sheet as CSV";
   if (start.starts_with("\xd0\xcf\x11\xe0")) return "an old Excel workbook; save the sheet as CSV";
+  if (start.starts_with("\x93numpy")) return "an array of NumPy; give it as an .npy file, unpacked";
   if (start.starts_with("par1")) return "a Parquet file; save it as CSV";
   if (start.starts_with("<!doctype html") || start.starts_with("<html"))
     return "a web page; was the download refused? Download the file itself";
   if (start.starts_with("[{") || start.starts_with("{\"")) return "JSON; save it as CSV";
   return "";
+}
+
+// UTF-16 or UTF-32, by its mark or by the zeros beside its first letters; empty: neither.
+std::string_view wide_encoding(std::string_view text) {
+  using std::string_view_literals::operator""sv;
+  if (text.starts_with("\xff\xfe\0\0"sv) || text.starts_with("\0\0\xfe\xff"sv)) return "UTF-32";
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return "UTF-16";
+  constexpr size_t kLetters = 4;
+  bool first = text.size() >= 2 * kLetters, second = first;
+  for (size_t at = 0; at < 2 * kLetters && (first || second); at += 2) {
+    first = first && text[at] == 0 && text[at + 1] != 0;
+    second = second && text[at] != 0 && text[at + 1] == 0;
+  }
+  return first || second ? "UTF-16" : "";
 }
 
 }  // namespace
@@ -112,9 +127,8 @@ CsvReader::CsvReader(FileSystem& files, const Path& path, char delimiter)
 
 void CsvReader::recognise(char delimiter) {
   std::string_view text(buffer_.data(), end_);
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
-    throw DataError("{}: it is written in UTF-16; save it as UTF-8", name_);
-  }
+  if (const std::string_view encoding = wide_encoding(text); !encoding.empty())
+    throw DataError("{}: it is written in {}; save it as UTF-8", name_, encoding);
   if (const std::string_view other = other_format(text); !other.empty()) {
     throw DataError("{}: it is no text with columns, but {}", name_, other);
   }
@@ -151,7 +165,9 @@ void CsvReader::refill() {
 
 void CsvReader::refuse_long_record() const {
   throw DataError(
-      "{}: the record that begins in line {} has more than {} bytes; is a quote never closed?",
+      "{}: the record that begins in line {} has more than {} bytes; is a quote never closed, or "
+      "is "
+      "it no text with lines? Mend it, or give rows of so many numbers as an .npy file",
       name_, line_, kMostRecordBytes);
 }
 

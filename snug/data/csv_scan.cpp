@@ -289,8 +289,9 @@ class Scan {
 
   // Of a thread: a slot holds something of each column, and much of one with a median.
   static size_t slots_of(size_t columns, const TableScanOptions& options) {
+    constexpr size_t kMany = 4096;  // Columns of which a block holds few rows.
     const size_t most = options.medians_of.empty() ? 32 : 4;
-    return std::clamp<size_t>(1024 / columns, 4, most);
+    return std::clamp<size_t>(1024 / columns, columns > kMany ? 1 : 4, most);
   }
 
   const TableScanOptions& options_;
@@ -300,6 +301,14 @@ class Scan {
   std::vector<SlotScan> slots_;
   size_t number_bytes_ = 0;
 };
+
+TableScan scan_once(CsvTable& table, const TableScanOptions& options,
+                    const std::vector<bool>& wants_values) {
+  table.restart();
+  Scan scan(table, options, wants_values);
+  while (scan.next()) continue;
+  return scan.finish();
+}
 
 // Whose values are to be counted: of those that are no numbers, judged by the first records.
 std::vector<bool> wanted_values(CsvTable& table, const TableScanOptions& options) {
@@ -322,17 +331,19 @@ std::vector<bool> wanted_values(CsvTable& table, const TableScanOptions& options
 
 // Looks at the first rows of columns that may number the rows.
 void find_different_numbers(CsvTable& table, std::vector<ColumnScan>& columns) {
-  constexpr int kRows = 4096;
   std::vector<size_t> looked_at;
   for (size_t i = 0; i < columns.size(); ++i) {
     columns[i].all_different = columns[i].may_be_all_different();
     if (columns[i].all_different) looked_at.push_back(i);
   }
   if (looked_at.empty()) return;
+  // In fixed memory: of many columns fewer rows.
+  constexpr size_t kMostBytes = size_t{8} << 20, kOfANumber = 40, kLeast = 16, kMost = 4096;
+  const size_t rows = std::clamp(kMostBytes / kOfANumber / looked_at.size(), kLeast, kMost);
   std::vector<std::unordered_set<double>> seen(looked_at.size());
   CsvRecord record;
   table.restart();
-  for (int row = 0; row < kRows && table.next(record); ++row) {
+  for (size_t row = 0; row < rows && table.next(record); ++row) {
     if (record.cells.size() != columns.size()) continue;
     for (size_t i = 0; i < looked_at.size(); ++i) {
       ColumnScan& column = columns[looked_at[i]];
@@ -347,10 +358,7 @@ void find_different_numbers(CsvTable& table, std::vector<ColumnScan>& columns) {
 TableScan scan_table(CsvTable& table, const TableScanOptions& options) {
   std::vector<bool> wants_values = wanted_values(table, options);
   while (true) {
-    table.restart();
-    Scan scan(table, options, wants_values);
-    while (scan.next()) continue;
-    TableScan found = scan.finish();
+    TableScan found = scan_once(table, options, wants_values);
     bool misjudged = false;
     for (size_t i = 0; i < wants_values.size(); ++i) {
       if (wants_values[i] || found.columns[i].is_number()) continue;

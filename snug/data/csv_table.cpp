@@ -40,6 +40,8 @@ bool stand_above_numbers(const std::vector<std::string>& cells, const CsvRecord&
          std::ranges::any_of(second.cells, is_number);
 }
 
+constexpr size_t kMostColumns = 65536;
+
 std::string column_name(std::string_view cell, size_t column) {
   return cell.empty() ? fmt::format("column {}", column) : std::string(cell);
 }
@@ -55,12 +57,19 @@ CsvTable::CsvTable(FileSystem& files, CsvTableOptions options)
     throw DataError("{}: the file is empty; a header and rows were expected", reader_->name());
   }
   const std::vector<std::string> cells(first.cells.begin(), first.cells.end());
+  if (cells.size() > kMostColumns) {
+    throw DataError(
+        "{}: line {} has {} columns, more than the {} that a table may have; give rows of so many "
+        "numbers as an .npy or HDF5 file",
+        reader_->name(), first.line, cells.size(), kMostColumns);
+  }
   const int64_t line = first.line;
   has_header_ = options_.header.value_or(against_header(cells).reason.empty());
   CsvRecord& second = first;
   if (!options_.header && !has_header_ && reader_->next(second))
     has_header_ = stand_above_numbers(cells, second) && against_header(cells).is_name;
   if (!options_.header && !has_header_) first_cells_ = cells;
+  std::set<std::string> different;
   for (size_t i = 0; i < cells.size(); ++i) {
     names_.push_back(has_header_ ? column_name(cells[i], i) : std::to_string(i));
     if (!is_utf8(names_.back())) {
@@ -68,7 +77,7 @@ CsvTable::CsvTable(FileSystem& files, CsvTableOptions options)
           "{}: line {}: the name of column {} is {}, which is no UTF-8; save the file as UTF-8",
           reader_->name(), line, i, in_quotes(names_.back()));
     }
-    if (std::ranges::count(names_, names_.back()) > 1) {
+    if (!different.insert(names_.back()).second) {
       throw DataError("{}: line {}: two columns are called {}; rename one", reader_->name(), line,
                       in_quotes(names_.back()));
     }

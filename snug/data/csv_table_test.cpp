@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "snug/base/memory.h"
 #include "snug/data/csv_rows.h"
 #include "snug/data/csv_scan.h"
 #include "snug/data/gzip_testing.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/csv_file.h"
+#include "snug/testing/sanitized.h"
 
 namespace snug::testing {
 namespace {
@@ -158,6 +160,47 @@ TEST(ScanTable, CountsWhatColumnsHold) {
   EXPECT_TRUE(n.is_number());
   EXPECT_EQ(scan.columns[1].values.count("x"), 3);
   EXPECT_EQ(scan.columns[2].missing, 4);
+}
+
+// A number whose square is none would take the deviation of all others with it.
+TEST(ScanTable, NumbersNextToInfinityAreCountedApart) {
+  CsvFile file("n\n1\n1e308\n3\n-1e200\n");
+  CsvTable table(file.files, {.files = {"t.csv"}, .header = {}});
+  const ColumnScan n = scan_table(table).columns[0];
+  EXPECT_EQ(n.numbers, 2);
+  EXPECT_EQ(n.not_finite, 2);
+  EXPECT_EQ(n.max, 3);
+  EXPECT_EQ(n.deviation(), 1);
+}
+
+std::string wide_table(int64_t columns, int rows) {
+  std::string text;
+  for (int64_t i = 0; i < columns; ++i) text += fmt::format("{}c{}", i > 0 ? "," : "", i);
+  for (int row = 0; row < rows; ++row) {
+    for (int64_t i = 0; i < columns; ++i)
+      text += fmt::format("{}{}", i > 0 ? ',' : '\n', 100 * row + i % 50);
+  }
+  return text + '\n';
+}
+
+// Whatever a table is like, what is learned of it has a bound.
+TEST(ScanTable, ManyColumnsTakeLittleMemory) {
+  if (testing::kSanitized) GTEST_SKIP() << "the heap is the sanitizer's";
+  constexpr int64_t kColumns = 50'000, kMostOfAColumn = 2'500;
+  CsvFile file(wide_table(kColumns, 20));
+  CsvTable table(file.files, {.files = {"t.csv"}, .header = {}});
+  const int64_t before = peak_resident_bytes();
+  const TableScan scan = scan_table(table, {.threads = 2});
+  EXPECT_EQ(scan.records, 20);
+  EXPECT_TRUE(scan.columns[7].all_different);
+  EXPECT_LT(peak_resident_bytes() - before, kColumns * kMostOfAColumn);
+}
+
+TEST(CsvTable, HasAMostOfColumns) {
+  CsvFile file(wide_table(70'000, 1));
+  expect_within(
+      message_of<DataError>([&] { CsvTable(file.files, {.files = {"t.csv"}, .header = {}}); }),
+      "t.csv: line 1 has 70000 columns, more than the 65536");
 }
 
 TEST(ScanTable, AVocabularyHasABound) {

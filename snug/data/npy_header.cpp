@@ -158,6 +158,11 @@ void read_dtype(DictReader& dict, std::string_view where, NpyHeader& header) {
 
 size_t npy_header_bytes(std::string_view start, std::string_view where) {
   if (start.empty()) throw DataError("{}: it is empty; save it again with numpy.save", where);
+  if (start.starts_with("\x1f\x8b"))
+    throw DataError("{}: it is no .npy file, but packed by gzip; unpack it with gunzip", where);
+  if (start.starts_with("PK"))
+    throw DataError("{}: it is no .npy file, but a zip file; call it .npz if numpy.savez made it",
+                    where);
   if (!start.starts_with(kMagic.substr(0, start.size()))) {
     throw DataError(
         "{}: it is no .npy file: it does not begin with \"\\x93NUMPY\"; save it with numpy.save",

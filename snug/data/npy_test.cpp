@@ -240,9 +240,8 @@ TEST_F(NpyTest, ReadsNeighboursTogether) {
   const SourcePtr source = data::npy({.x = {"x.npy"}, .files = &counting});
   counting.set_count_reads(true);
   const int64_t before = counting.calls();
-  EXPECT_EQ(
-      read_rows(*source, 0, {4000, 5, 6, 4001, 90, 2000, 3}),
-      (std::vector<float>{0, 1, 10, 11, 12, 13, 2, 3, 80, 81, 0, 1, 6, 7}));
+  EXPECT_EQ(read_rows(*source, 0, {4000, 5, 6, 4001, 90, 2000, 3}),
+            (std::vector<float>{0, 1, 10, 11, 12, 13, 2, 3, 80, 81, 0, 1, 6, 7}));
   EXPECT_EQ(counting.calls() - before, 3);
 }
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
+#include <set>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
+#include "snug/base/log.h"
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
 #include "snug/data/array_names.h"
@@ -80,13 +83,41 @@ NpyHeader read_header(const std::function<void(std::span<std::byte>)>& read,
   return parse_npy_header(bytes, where);
 }
 
+// The arrays among the members: folders, and notes beside arrays, are none. A name that comes
+// twice, as when an array was added again, is its last one: as NumPy has it.
+std::vector<NpzMember> arrays_among(std::vector<NpzMember> members, const Path& file) {
+  const auto is_array = [](const NpzMember& member) { return member.name.ends_with(".npy"); };
+  const bool has_arrays = std::ranges::any_of(members, is_array);
+  std::erase_if(members, [&](const NpzMember& member) {
+    return member.name.ends_with("/") || (has_arrays && !is_array(member));
+  });
+  if (members.empty()) {
+    throw DataError("{}: it has no arrays; save them with numpy.savez(\"data.npz\", x=x, y=y)",
+                    file.string());
+  }
+  std::set<std::string> seen;
+  std::vector<NpzMember> last;
+  for (NpzMember& member : std::views::reverse(members)) {
+    if (seen.insert(member.name).second) {
+      last.push_back(std::move(member));
+      continue;
+    }
+    log_message(LogLevel::warning,
+                "{}: it has {} more than once, and the last one is read, as NumPy does; save each "
+                "array once",
+                file.string(), member.name);
+  }
+  std::ranges::reverse(last);
+  return last;
+}
+
 class NpzOpener {
  public:
   explicit NpzOpener(const NpzOptions& options)
       : options_(options),
         files_(options.files != nullptr ? *options.files : real_files()),
         file_(files_.open(options.file, OpenMode::read)),
-        members_(zip_members(*file_)),
+        members_(arrays_among(zip_members(*file_), options.file)),
         left_(options.most_in_memory) {}
 
   RowFile open(const std::string& name, FieldRole role) {
@@ -189,9 +220,26 @@ class NpzOpener {
     };
     RowFile rows = rows_of(read_header(read, where), where, role);
     check_bytes(rows, member);
+    if (member.bytes <= options_.most_summed) check_sum(member, where);
     rows.offset += member.offset;
     rows.file = files_.open(options_.file, OpenMode::read);
     return rows;
+  }
+
+  void check_sum(const NpzMember& member, const std::string& where) {
+    std::vector<std::byte> piece(kPieceBytes);
+    uint32_t sum = 0;
+    for (int64_t done = 0; done < member.bytes;) {
+      const auto some = std::min<int64_t>(std::ssize(piece), member.bytes - done);
+      const auto bytes = std::span(piece).first(static_cast<size_t>(some));
+      file_->read_exactly_at(bytes, member.offset + done);
+      sum = static_cast<uint32_t>(
+          crc32(sum, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(some)));
+      done += some;
+    }
+    if (sum == member.checksum) return;
+    throw DataError("{}: it has a wrong checksum, so it is damaged; copy or save the file again",
+                    where);
   }
 
   RowFile inflate_to_memory(const NpzMember& member, const std::string& where, FieldRole role) {

@@ -39,6 +39,8 @@ struct NpzOptions {
   // are inflated into memory, up to `most_in_memory` for all of them.
   Path cache;
   int64_t most_in_memory = int64_t{64} << 20;
+  // Larger arrays that are not packed are read without a look at their checksums.
+  int64_t most_summed = int64_t{256} << 20;
   FileSystem* files = nullptr;
   size_t buffer_bytes = kRowBufferBytes;
 };

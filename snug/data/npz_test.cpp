@@ -152,6 +152,41 @@ TEST(Npz, FindsArraysByName) {
                 "no array \"c\"; it has b, a");
 }
 
+// As zip files have it where an array was added once more.
+TEST(Npz, OfTwoArraysOfANameTheLastOneCounts) {
+  MemoryFiles files;
+  const SourcePtr source =
+      open_npz(files, zip_file({{"x.npy", npy_file("<f4", "(2,)", floats({1, 2}))},
+                                {"y.npy", npy_file("<f4", "(2,)", floats({5, 6}))},
+                                {"x.npy", npy_file("<f4", "(2,)", floats({3, 4}))}}));
+  EXPECT_EQ(source->fields().size(), 2u);
+  EXPECT_EQ(read_rows(*source, 0, {0, 1}), (std::vector<float>{3, 4}));
+}
+
+TEST(Npz, NotesAndFoldersAreNoArrays) {
+  MemoryFiles files;
+  std::vector<Member> members = two_arrays(false);
+  members.insert(members.begin(), {Member{"data/", ""}, Member{"readme.txt", "made by hand"}});
+  members[2].name = "data/p.npy";
+  members[3].name = "data/q.npy";
+  EXPECT_EQ(open_npz(files, zip_file(members))->fields()[0].name, "t.npz: data/p");
+  expect_within(message_of<DataError>([&] { open_npz(files, zip_file({})); }),
+                "it has no arrays; save them with numpy.savez");
+}
+
+// As NumPy, which trains on no damaged numbers either.
+TEST(Npz, ChecksumsOfStoredArrays) {
+  MemoryFiles files;
+  std::string file = zip_file(two_arrays(false));
+  const size_t at = file.find(floats({3, 4}));
+  file[at] = static_cast<char>(file[at] ^ 1);
+  const std::string message = message_of<DataError>([&] { open_npz(files, file); });
+  expect_within(message, "t.npz: x: it has a wrong checksum");
+  data::NpzOptions large;
+  large.most_summed = 10;
+  EXPECT_EQ(read_rows(*open_npz(files, file, large), 0, {0}), (std::vector<float>{1, 2}));
+}
+
 // As savez(label=..., x=...) and the like write them: whichever comes first.
 TEST(Npz, GuessesWhichArrayIsWhich) {
   MemoryFiles files;

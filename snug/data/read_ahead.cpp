@@ -15,7 +15,8 @@ namespace {
 constexpr size_t kPieceBytes = size_t{256} << 10;
 
 constexpr int kMostLanes = 16;
-constexpr int64_t kLaneBytes = int64_t{256} << 10;  // At least so many for each thread.
+
+using Clock = std::chrono::steady_clock;
 
 constexpr size_t kAlignment = 64;
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -57,6 +58,11 @@ int64_t ReadAhead::pieces_within(const ReadAheadOptions& options) {
   return static_cast<int64_t>(options.bytes / held_by_piece(options));
 }
 
+int64_t ReadAhead::batches_within(const ReadAheadOptions& options) {
+  const int64_t rows = pieces_within(options) * rows_of_piece(options);
+  return (rows + options.batch_rows - 1) / options.batch_rows;
+}
+
 size_t ReadAhead::slot_bytes(const ReadAheadOptions& options) {
   return static_cast<size_t>(pieces_within(options)) * held_by_piece(options);
 }
@@ -70,7 +76,9 @@ size_t ReadAhead::needed_bytes(Source& source, const ReadAheadOptions& options) 
 }
 
 ReadAhead::ReadAhead(SourcePtr source, ReadAheadOptions options)
-    : source_(std::move(source)), options_(std::move(options)) {
+    : source_(std::move(source)),
+      options_(std::move(options)),
+      choice_(options_.turn, batches_within(options_) + 1) {
   SNUG_CHECK(source_->access() == Access::random && options_.batch_rows > 0);
   SNUG_CHECK(options_.slots.size() == source_->fields().size());
   piece_rows_ = rows_of_piece(options_);
@@ -126,7 +134,8 @@ void ReadAhead::announce(Numbers numbers, int64_t first, int64_t end) {
     last_piece_ = batches * pieces_per_batch_;
     claimed_ = given_ = 0;
   }
-  to_read_.notify_one();
+  last_asked_.reset();
+  if (is_ahead_) to_read_.notify_one();
 }
 
 void ReadAhead::stop_reading() {
@@ -143,8 +152,9 @@ void ReadAhead::run_reader() {
   std::unique_lock lock(mutex_);
   while (true) {
     thread_sleeps_ = true;
-    to_read_.wait(
-        lock, [&] { return stops_ || (claimed_ < last_piece_ && claimed_ < given_ + depth()); });
+    to_read_.wait(lock, [&] {
+      return stops_ || (is_ahead_ && claimed_ < last_piece_ && claimed_ < given_ + depth());
+    });
     thread_sleeps_ = false;
     if (stops_) return;
     const int64_t piece = claimed_++;
@@ -184,6 +194,7 @@ int64_t ReadAhead::pieces_of(std::span<const int64_t> rows) const {
 // What is announced and not claimed by the other thread is claimed and read here; the rest is
 // copied when it is there.
 void ReadAhead::read_rows(std::span<const int64_t> rows, std::span<const Tensor> slots) {
+  const Clock::time_point asked = Clock::now();
   std::unique_lock lock(mutex_);
   const int64_t count = pieces_of(rows), from = given_;
   const int64_t ahead = std::min(claimed_, from + count);
@@ -200,14 +211,22 @@ void ReadAhead::read_rows(std::span<const int64_t> rows, std::span<const Tensor>
     error = std::current_exception();
   }
   copy_pieces(from, ahead, rows, slots);
+  if (count > 0) note_time(asked);
   lock.lock();
   given_ = from + count;
+  is_ahead_ = choice_.is_ahead();
   // It is woken when there is something to do for a while.
-  const bool wakes = thread_sleeps_ && claimed_ < last_piece_ &&
+  const bool wakes = thread_sleeps_ && is_ahead_ && claimed_ < last_piece_ &&
                      claimed_ - given_ <= std::min(depth() / 2, depth() - 1);
   lock.unlock();
   if (wakes) to_read_.notify_one();
   if (error) std::rethrow_exception(error);
+}
+
+void ReadAhead::note_time(Clock::time_point asked) {
+  const Clock::time_point given = Clock::now();
+  if (last_asked_) choice_.add(asked - *last_asked_, given - asked);
+  last_asked_ = asked;
 }
 
 // False when the thread does not come to its end, as on a machine that is busy with other things:
@@ -273,17 +292,23 @@ void ReadAhead::read_part(Source& source, std::span<const int64_t> rows,
   source.read_rows(rows, slots);
 }
 
+// Little is read before other threads are there.
+int ReadAhead::lanes_for(int64_t pieces) const {
+  constexpr int64_t kRequest = 400, kBytes = 8;  // ns of a row that has to be asked for; a ns.
+  constexpr int64_t kLane = 6'000;               // ns at least, for each thread.
+  const auto bytes = static_cast<int64_t>(piece_bytes(options_, piece_rows_));
+  const int64_t time = pieces * (piece_rows_ * kRequest + bytes / kBytes);
+  const int64_t most = std::min<int64_t>(std::ssize(helpers_) + 1, pieces);
+  return static_cast<int>(std::clamp<int64_t>(time / kLane, 1, most));
+}
+
 // Piece by piece.
 void ReadAhead::read_now(std::span<const int64_t> rows, std::span<const Tensor> slots,
                          size_t first) {
   const auto left = static_cast<int64_t>(rows.size() - first);
   const int64_t pieces = (left + piece_rows_ - 1) / piece_rows_;
   if (pieces == 0) return;
-  // Few bytes are read before other threads are there.
-  const auto bytes = pieces * static_cast<int64_t>(piece_bytes(options_, piece_rows_));
-  const auto lanes = static_cast<int>(std::clamp<int64_t>(
-      bytes / kLaneBytes, 1, std::min<int64_t>(std::ssize(helpers_) + 1, pieces)));
-  parallel_rows(lanes, pieces, [&](int lane, int64_t piece) {
+  parallel_rows(lanes_for(pieces), pieces, [&](int lane, int64_t piece) {
     SlotRows views(slots);
     const int64_t begin = piece * piece_rows_, count = std::min(piece_rows_, left - begin);
     const auto at = first + static_cast<size_t>(begin);

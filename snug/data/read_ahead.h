@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "snug/data/reader_choice.h"
 #include "snug/data/source.h"
 
 namespace snug {
@@ -19,13 +21,16 @@ struct ReadAheadOptions {
   int64_t batch_rows = 1;   // Rows are asked for in batches of so many.
   size_t bytes = 0;         // For rows that were read and not asked for yet. 0: none are.
   int threads = 1;          // Of the caller's, which read together what has to be waited for.
+  // How long each way of reading is tried (reader_choice.h).
+  std::chrono::nanoseconds turn = std::chrono::milliseconds(20);
 };
 
 // A source with random access that is told the order in which its rows will be asked for. One
-// thread reads them ahead, at a low priority, so that it takes what the caller's threads leave.
-// What is not there when it is asked for is read by the caller at once, on all of its threads: so
-// the time that reading takes is never waited for twice. What is given does not depend on any of
-// it, errors included: the first bad row in that order is the one that is named.
+// thread reads them ahead, at a low priority, so that it takes what the caller's threads leave;
+// where they leave nothing, it sleeps. What is not there when it is asked for is read by the caller
+// at once, on all of its threads: so the time that reading takes is never waited for twice. What is
+// given does not depend on any of it, errors included: the first bad row in that order is the one
+// that is named.
 class ReadAhead final : public Source {
  public:
   ReadAhead(SourcePtr source, ReadAheadOptions options);
@@ -69,6 +74,7 @@ class ReadAhead final : public Source {
 
   static size_t held_by_piece(const ReadAheadOptions& options);
   static int64_t pieces_within(const ReadAheadOptions& options);
+  static int64_t batches_within(const ReadAheadOptions& options);
   Part part_of(int64_t piece) const;
   Piece& slot_of(int64_t piece) { return pieces_[static_cast<size_t>(piece % depth())]; }
   int64_t depth() const { return std::ssize(pieces_); }
@@ -79,6 +85,9 @@ class ReadAhead final : public Source {
   int64_t pieces_of(std::span<const int64_t> rows) const;
   void read_now(std::span<const int64_t> rows, std::span<const Tensor> slots, size_t first);
   void read_part(Source& source, std::span<const int64_t> rows, std::span<const Tensor> slots);
+  // How many threads a number of pieces is worth.
+  int lanes_for(int64_t pieces) const;
+  void note_time(std::chrono::steady_clock::time_point asked);
   bool wait_for(const Piece& piece);
   static void copy_piece(const Piece& piece, std::span<const Tensor> into);
   // Waits for pieces [from, to) and copies their rows to the slots.
@@ -92,6 +101,8 @@ class ReadAhead final : public Source {
   int64_t piece_rows_ = 1;
   int64_t pieces_per_batch_ = 1;
   std::deque<Piece> pieces_;  // A ring.
+  ReaderChoice choice_;
+  std::optional<std::chrono::steady_clock::time_point> last_asked_;  // For the batch before.
 
   std::mutex source_use_;  // Where there is no twin.
   std::mutex mutex_;       // For all that follows.
@@ -102,6 +113,7 @@ class ReadAhead final : public Source {
   int64_t claimed_ = 0;      // Pieces before this one are read, or are being read.
   int64_t given_ = 0;        // Pieces before this one were asked for.
   bool is_reading_ = false;  // The thread is within a piece.
+  bool is_ahead_ = true;     // The choice, as the thread knows it.
   bool thread_sleeps_ = false, caller_sleeps_ = false, stops_ = false;
   std::thread thread_;
 };

@@ -100,7 +100,10 @@ TEST(ReadAhead, GivesTheSameRowsForAnyDepthAndThreads) {
     const auto first = static_cast<int64_t>(random() % static_cast<uint64_t>(rows));
     const size_t bytes = trial % 3 == 0 ? 0 : 128 << random() % 8;
     const auto source = std::make_shared<Numbered>(rows, std::vector<int64_t>(), trial % 2 == 0);
-    ReadAhead ahead(source, options(batch, bytes, 1 + trial % 3));
+    ReadAheadOptions how = options(batch, bytes, 1 + trial % 3);
+    // Both ways of reading, by turns of a few batches.
+    if (trial % 4 < 2) how.turn = std::chrono::nanoseconds(0);
+    ReadAhead ahead(source, how);
     const ReadAhead::Numbers numbers = shuffled(rows, random());
     ahead.begin_pass(0);
     ahead.announce(numbers, first, rows);
@@ -200,6 +203,44 @@ TEST(ReadAhead, ASlowThreadIsNotWaitedFor) {
       EXPECT_TRUE(std::ranges::equal(x.values(), rows));
     }
   }
+}
+
+// A thread that could read everything ahead does not always get to: the other way is tried.
+TEST(ReadAhead, TheCallerReadsByTurns) {
+  class Named final : public Source {
+   public:
+    const std::vector<Field>& fields() const override { return fields_; }
+    std::optional<int64_t> rows() const override { return 400; }
+    Access access() const override { return Access::random; }
+    void read(int, std::span<const int64_t> rows, const Tensor& slot) override {
+      const bool here = std::this_thread::get_id() == caller_;
+      for (size_t i = 0; i < rows.size(); ++i) slot.as<float>()[i] = here ? 1.0F : 0.0F;
+    }
+    int64_t next(int64_t, std::span<const Tensor>) override { return 0; }
+    void restart() override {}
+    SourcePtr twin() override { return std::make_shared<Named>(*this); }
+
+   private:
+    std::thread::id caller_ = std::this_thread::get_id();
+    std::vector<Field> fields_ = {{.name = "x", .row = {}}};
+  };
+  ReadAheadOptions how{
+      .slots = {Type{DType::float32, Shape{}}}, .batch_rows = 4, .bytes = 1024, .threads = 1};
+  how.turn = std::chrono::nanoseconds(0);
+  ReadAhead ahead(std::make_shared<Named>(), how);
+  const ReadAhead::Numbers numbers = shuffled(400, 3);
+  ahead.begin_pass(0);
+  ahead.announce(numbers, 0, 400);
+  int whole = 0;  // Batches of which every row was read here.
+  for (int64_t first = 0; first < 400; first += 4) {
+    std::vector<int64_t> rows(4);
+    numbers(first, rows);
+    testing::OwnedSlot<float> x(4, Shape{});
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // The thread could read them all.
+    ahead.read_rows(rows, std::vector<Tensor>{x.tensor()});
+    whole += std::ranges::count(x.values(), 1.0F) == 4 ? 1 : 0;
+  }
+  EXPECT_GE(whole, 4);
 }
 
 // Batches that are worth several threads: the same rows, and the first bad one.

@@ -208,8 +208,10 @@ int64_t bytes_of_rows(const Shape& shape, StoredType stored, std::string_view wh
     if (too_large) break;
   }
   if (too_large) {
-    throw DataError("{}: its header claims the shape {}, more than any file holds; it is damaged",
-                    where, shape.text());
+    throw DataError(
+        "{}: its header claims the shape {}, more than any file holds; it is damaged: copy "
+        "or save it again",
+        where, shape.text());
   }
   return empty ? 0 : bytes;
 }

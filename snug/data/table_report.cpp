@@ -26,8 +26,17 @@ void find_doubts(const ReportOptions& options, TableReport& report) {
       report.notes.push_back(std::move(*doubt));
     } else if (std::optional<std::string> numbers = doubt_of_written_numbers(column)) {
       report.notes.push_back(std::move(*numbers));
+    } else if (std::optional<std::string> dates = doubt_of_dates(column)) {
+      report.notes.push_back(std::move(*dates));
+    } else if (std::optional<std::string> mark = doubt_of_mark(column)) {
+      report.notes.push_back(std::move(*mark));
     }
   }
+}
+
+// What it is called in a sentence; one without a name is called "column 3" already.
+std::string title_of(std::string_view name) {
+  return name.starts_with("column ") ? std::string(name) : fmt::format("column {}", name);
 }
 
 void find_useless_columns(TableReport& report) {
@@ -36,13 +45,15 @@ void find_useless_columns(TableReport& report) {
     if (column.cells == 0) continue;
     const bool constant = !column.values.is_full() && column.values.size() == 1;
     if (column.present() == 0) {
-      report.notes.push_back(fmt::format("column {} is empty; it will be dropped", column.name));
+      report.notes.push_back(fmt::format("{} is empty; it will be dropped", title_of(column.name)));
     } else if (constant && column.missing == 0) {
-      report.notes.push_back(fmt::format("column {} is always {}; it teaches nothing", column.name,
-                                         in_quotes(column.values.sorted()[0])));
+      report.notes.push_back(
+          fmt::format("{} is always {}, so it teaches nothing; leave it out: columns: {{{}: drop}}",
+                      title_of(column.name), in_quotes(column.values.sorted()[0]), column.name));
     } else if (const auto [other, is_new] = seen.emplace(column.hash, column.name); !is_new) {
       report.notes.push_back(
-          fmt::format("column {} is the same as column {}", column.name, other->second));
+          fmt::format("{} is the same as {}; leave one out: columns: {{{}: drop}}",
+                      title_of(column.name), title_of(other->second), column.name));
     }
     const int64_t texts = column.present() - column.numbers - column.not_finite;
     if (!column.is_number() && column.numbers > 0 && 10 * column.numbers > column.present()) {

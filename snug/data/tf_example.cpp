@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "snug/base/error.h"
+#include "snug/data/csv_cell.h"
 #include "snug/data/tfrecord.h"
 
 namespace snug {
@@ -202,10 +203,19 @@ bool read_ints(Bytes list, ElementSink& sink) {
   return true;
 }
 
+// All entries: of several, the last one alone would be no row.
 bool read_bytes(Bytes list, ElementSink& sink) {
-  const std::optional<Bytes> entry = sub_message(list, 1);
-  if (!entry) return false;
-  sink.add_all(*entry);
+  Message message(list);
+  for (int field = message.next(); field != 0; field = message.next()) {
+    if (field < 0) return false;
+    if (field != 1 || !message.is_bytes()) {
+      if (!message.skip()) return false;
+      continue;
+    }
+    const std::optional<Bytes> entry = message.bytes();
+    if (!entry) return false;
+    sink.add_all(*entry);
+  }
   return true;
 }
 
@@ -216,6 +226,17 @@ bool read_list(Bytes list, int kind, ElementSink& sink) {
 }
 
 constexpr std::string_view kLists[] = {"nothing", "a bytes_list", "a float_list", "an int64_list"};
+
+// The features that an example has, in words.
+std::string names_of(Bytes features) {
+  constexpr size_t kMostText = 200;
+  std::string names;
+  visit_features(features, [&](std::string_view name, Bytes) {
+    if (names.size() < kMostText) names += (names.empty() ? "" : ", ") + in_quotes(name);
+    return true;
+  });
+  return names.empty() ? "none at all" : names;
+}
 
 // Which of Feature's lists an element type comes from.
 int list_of(StoredType stored) {
@@ -298,7 +319,10 @@ void read_feature(Bytes example, const FeatureSpec& feature,
   if (!found.valid) {
     throw DataError("{}: it is no tf.train.Example; check which files these are", where());
   }
-  if (!found.feature) throw DataError("{}: it has no feature \"{}\"", where(), feature.key);
+  if (!found.feature) {
+    throw DataError("{}: it has no feature \"{}\", but {}; mend or drop the record", where(),
+                    feature.key, names_of(*features));
+  }
   const int wanted = list_of(feature.stored), kind = kind_of(*found.feature);
   if (kind != wanted) {
     throw DataError("{}: feature \"{}\" holds {}, but {} was expected", where(), feature.key,
@@ -319,8 +343,11 @@ void read_feature(Bytes example, const FeatureSpec& feature,
   if (feature.padded) {
     pad(feature, sink.count(), where, to);
   } else if (sink.count() != feature.row.size()) {
-    throw DataError("{}: feature \"{}\" has {} elements, but {} were expected, for the shape {}",
-                    where(), feature.key, sink.count(), feature.row.size(), feature.row.text());
+    throw DataError(
+        "{}: feature \"{}\" has {} elements, but {} were expected, for the shape {}; where lengths "
+        "differ, declare the longest: {{key: {}, longest: {}}}",
+        where(), feature.key, sink.count(), feature.row.size(), feature.row.text(), feature.key,
+        std::max(sink.count(), feature.row.size()));
   }
 }
 

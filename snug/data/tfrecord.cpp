@@ -86,7 +86,10 @@ class RecordReader {
                : "has a wrong checksum of its length");
     }
     if (length > static_cast<uint64_t>(most_bytes_)) {
-      fail(fmt::format("has {} bytes, more than the {} that are allowed", length, most_bytes_));
+      fail(
+          fmt::format("has {} bytes, more than the {} that are allowed: where it is not damaged, "
+                      "write smaller ones, or raise most_record_bytes in C++",
+                      length, most_bytes_));
     }
     const Place place{offset_ + 12, static_cast<int64_t>(length)};
     check_data(place.bytes);

@@ -160,6 +160,20 @@ TEST(TfRecord, TakesListsThatAreNotPacked) {
   EXPECT_EQ(read_rows<int32_t>(*source, 1, {0}), (std::vector<int32_t>{-5}));
 }
 
+// Of several texts of bytes none is left out unseen.
+TEST(TfRecord, SeveralTextsOfBytesAreOneRow) {
+  MemoryFiles files;
+  const std::string list = field(1, "ab") + field(1, "cd");
+  write_text(files, "t.tfrecord", record(field(1, feature("x", 1, list))));
+  data::TfRecordOptions options = options_for(files);
+  options.y = {};
+  options.x = {{.key = "x", .row = {4}, .stored = StoredType::uint8}};
+  EXPECT_EQ(read_rows(*data::tfrecord(options), 0, {0}), (std::vector<float>{97, 98, 99, 100}));
+  options.x[0].row = {2};
+  expect_within(message_of<DataError>([&] { read_rows(*data::tfrecord(options), 0, {0}); }),
+                "\"x\" has 4 elements, but 2 were expected");
+}
+
 TEST(TfRecord, RecordsOfDifferentLengths) {
   MemoryFiles files;
   write_text(files, "t.tfrecord", example({1, 2}, 0) + example({}, 1) + example({3, 4, 5, 6}, 2));
@@ -189,11 +203,12 @@ TEST(TfRecord, NamesWhatIsWrong) {
   expect_within(refusal(""), "it has no records");
   expect_within(refusal(record("no example")), "record 0: it is no tf.train.Example");
   expect_within(refusal(example({1, 2, 3}, 0)), "\"x\" has 3 elements, but 2 were expected");
+  expect_within(refusal(example({1, 2, 3}, 0)), "{key: x, longest: 3}");
   expect_within(refusal(example({1, NAN}, 0)), "\"x\", element 1 is nan");
   expect_within(refusal(record(field(1, feature("x", 3, packed_ints({1, 2}))))),
                 "\"x\" holds an int64_list, but a float_list was expected");
   expect_within(refusal(record(field(1, feature("z", 2, packed_floats({1, 2}))))),
-                "no feature \"x\"");
+                "no feature \"x\", but \"z\"");
   const uint64_t huge = uint64_t{1} << 40;
   const std::string length(reinterpret_cast<const char*>(&huge), 8);
   expect_within(refusal(length + crc_of(length)), "has 1099511627776 bytes, more than");

@@ -12,7 +12,9 @@
 #include "snug/data/idx.h"
 #include "snug/data/image_scaler.h"
 #include "snug/data/npy.h"
+#include "snug/data/npz.h"
 #include "snug/data/source_testing.h"
+#include "snug/data/tfrecord.h"
 #include "snug/testing/sanitized.h"
 
 namespace snug::testing {
@@ -86,6 +88,12 @@ void read_file(const Case& broken) {
     data::Hdf5Options options{.file = path, .x = {broken.reader[1]}};
     if (broken.reader.size() > 2) options.y = {broken.reader[2]};
     read_all(*data::hdf5(options), DType::float32);
+  } else if (reader == "npz") {
+    read_all(*data::npz({.file = path, .most_in_memory = 1 << 20}), DType::float32);
+  } else if (reader == "tfrecord") {
+    data::TfRecordOptions options{.files = {path}};
+    options.x = {{.key = "x", .row = {2}}};
+    read_all(*data::tfrecord(options), DType::float32);
   } else if (reader == "image") {
     read_image(path);
   } else {

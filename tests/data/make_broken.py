@@ -4,9 +4,12 @@
 usage: make_broken.py
 """
 
+import functools
 import gzip
+import io
 import pathlib
 import struct
+import zipfile
 import zlib
 
 FOLDER = pathlib.Path(__file__).parent / "broken"
@@ -59,6 +62,12 @@ def csv_cases():
     add("header_not_utf8.csv", "csv", b"caf\xe9,y\n1,0\n", "which is no UTF-8")
     add("utf16.csv", "csv", "\ufeffa,y\n1,0\n".encode("utf-16-le"), "UTF-16")
     add("utf16_big.csv", "csv", b"\xfe\xff\x00a\x00,\x00y", "UTF-16")
+    add("utf16_no_mark.csv", "csv", "a,y\n1,0\n".encode("utf-16-le"), "UTF-16")
+    add("utf32.csv", "csv", "\ufeffa,y\n1,0\n".encode("utf-32-le"), "UTF-32")
+    add("array.csv.gz", "csv", packed(npy_of("<f4", "(2,)", b"\0" * 8)), "an array of NumPy")
+    add("near_infinity.csv", "csv y", "a,y\n1,0\n2,1\n1e308,1\n4,0\n", "line 4, column a is \"1e308\"")
+    add("hidden_blank.csv", "csv y", "a,y\n1,0\n2\u00a0,1\n3,1\n", "line 3, column a is \"2\\xc2\\xa0\"", "a number")
+    add("many_columns.csv.gz", "csv", packed(",".join(f"c{i}" for i in range(70000)) + "\n"), "70000 columns", ".npy")
     add("binary.csv", "csv", b"PK\x03\x04\0\0\0\0\x12\x34", "it is no text with columns, but a zip file")
     add("zeros.csv", "csv", b"a,b\n1,\0\0\n", "is 0, so it is no text")
     add("web_page.csv", "csv", "<!DOCTYPE html>\n<html><title>404</title></html>\n", "it is no text with columns, but a web page")
@@ -83,6 +92,8 @@ def npy_cases():
     body = struct.pack("<4f", 1, 2, 3, 4)
     add("empty.npy", "npy", b"", "it is empty")
     add("magic_only.npy", "npy", b"\x93NUMPY", "bytes")
+    add("packed.npy", "npy", packed(npy_of("<f4", "(2, 2)", body)), "packed by gzip")
+    add("zip.npy", "npy", zip_of(("x.npy", npy_of("<f4", "(2, 2)", body))), "but a zip file")
     add("wrong_magic.npy", "npy", b"\x93NUMPX\x01\x00\x10\x00" + b" " * 20, "no .npy file")
     add("text.npy", "npy", "1,2\n3,4\n1,2\n3,4\n", "no .npy file")
     add("version_9.npy", "npy", npy("{}\n", version=b"\x09\x00"), "version")
@@ -106,6 +117,60 @@ def npy_cases():
     add("too_large.npy", "npy", npy_of("<f8", "(2,)", struct.pack("<2d", 1, 1e300)), "row 1 is 1e+300", "float32")
     add("label_half.npy", "npy int", npy_of("<f4", "(2,)", struct.pack("<2f", 1, 1.5)), "row 1 is 1.5", "a whole number")
     add("label_huge.npy", "npy int", npy_of("<i8", "(2,)", struct.pack("<2q", 1, 1 << 40)), "row 1 is 1099511627776", "int32")
+
+
+def zip_of(*members):
+    """Stored, always with the same time."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members:
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return file.getvalue()
+
+
+def npz_cases():
+    x = npy_of("<f4", "(2, 2)", struct.pack("<4f", 1, 2, 3, 4))
+    good = zip_of(("x.npy", x))
+    add("no_arrays.npz", "npz", zip_of(), "it has no arrays")
+    add("no_zip.npz", "npz", x, "it is no .npz file")
+    add("cut.npz", "npz", good[:-10], "it is no .npz file, or is cut off")
+    add("checksum.npz", "npz", good.replace(struct.pack("<2f", 3, 4), struct.pack("<2f", 3, 5)), "wrong checksum")
+    add("no_array.npz", "npz", zip_of(("x.npy", b"hello, I am a text")), "no .npy file")
+    add("short_member.npz", "npz", zip_of(("x.npy", x[:-4])), "2 rows", "the member has")
+
+
+CRC_TABLE = [functools.reduce(lambda c, _: c >> 1 ^ (0x82F63B78 if c & 1 else 0), range(8), i) for i in range(256)]
+
+
+def masked_crc(content):
+    crc = functools.reduce(lambda c, byte: c >> 8 ^ CRC_TABLE[(c ^ byte) & 255], content, 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return struct.pack("<I", (crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFFFFFF)
+
+
+def record(content, length=None, crc=None):
+    head = struct.pack("<Q", len(content) if length is None else length)
+    return head + masked_crc(head) + content + (crc or masked_crc(content))
+
+
+def message(number, content):
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def feature(key, kind, content):
+    return message(1, message(1, key) + message(2, message(kind, message(1, content))))
+
+
+def tfrecord_cases():
+    good = record(message(1, feature(b"x", 2, struct.pack("<2f", 1, 2))))
+    three = record(message(1, feature(b"x", 2, struct.pack("<3f", 1, 2, 3))))
+    add("empty.tfrecord", "tfrecord", b"", "it has no records")
+    add("cut.tfrecord", "tfrecord", good + good[:-2], "record 1 at byte 37", "is cut off")
+    add("checksum.tfrecord", "tfrecord", good + record(b"abc", crc=b"1234"), "record 1", "wrong checksum")
+    add("huge_length.tfrecord", "tfrecord", good + record(b"", length=1 << 62), "record 1", "more than the")
+    add("no_feature.tfrecord", "tfrecord", good + record(message(1, feature(b"z", 2, b"\0" * 8))), "no feature \"x\", but \"z\"")
+    add("other_list.tfrecord", "tfrecord", record(message(1, feature(b"x", 3, b"\1\2"))), "holds an int64_list")
+    add("longer.tfrecord", "tfrecord", good + three, "record 1", "3 elements, but 2", "longest: 3")
+    add("no_example.tfrecord", "tfrecord", record(b"no example"), "no tf.train.Example")
 
 
 def idx_cases():
@@ -254,6 +319,8 @@ def main():
         old.unlink()
     csv_cases()
     npy_cases()
+    npz_cases()
+    tfrecord_cases()
     idx_cases()
     image_cases()
     hdf5_cases()
