@@ -12,6 +12,7 @@
 #include "snug/exec/calibration.h"
 #include "snug/exec/disk_speed.h"
 #include "snug/exec/spill_file.h"
+#include "snug/nn/dense.h"
 #include "snug/plan/squeezer.h"
 #include "snug/plan/transfers.h"
 #include "snug/tensor/arena.h"
@@ -26,19 +27,40 @@ constexpr const char* kHelp =
   --threads N    default: all cores
   --turns N      steps of each plan; default 7
   --nodes        instead: the predicted and the measured time of each kind of node without a budget
+  --part-rows N  with --nodes: in parts of N rows, one after the other; --lanes: side by side
 
 Of each workload, from all of its arena to the least that works: the plan, its predicted and its
 measured time. "same bits" is all of it in a reproducible run. The plans of a workload take turns,
 so that the machine's moods hit all alike; times are the least of the turns, on the clock and of the
 processor, and ratios the median of the turns' own. SNUG_NO_SPILL=1: without a file.
+A name like deep-60-256-128 is a net of 60 dense layers of 256 units on batches of 128 rows.
 )";
 
 struct Settings {
   int threads = 0;
   int turns = 7;
   bool nodes = false;
+  PartitionOptions cut{.one_lane = true};  // Of --nodes.
+  bool lanes = false;
   std::vector<std::string> names;
 };
+
+// deep-LAYERS-UNITS-BATCH, or nothing.
+std::optional<Workload> deep_net(const std::string& name) {
+  int layers = 0, units = 0, batch = 0;
+  if (std::sscanf(name.c_str(), "deep-%d-%d-%d", &layers, &units, &batch) != 3) return {};
+  return Workload{.name = name,
+                  .batch = batch,
+                  .model =
+                      [=] {
+                        std::vector<Layer> all = {Input({units})};
+                        for (int i = 0; i < layers; ++i) all.push_back(Dense(units, "relu"));
+                        all.push_back(Dense(1, "sigmoid"));
+                        return Model(Sequential(all));
+                      },
+                  .compile = {.optimizer = Adam(), .loss = "binary_crossentropy"},
+                  .inputs = {{units}}};
+}
 
 double clock_ns(clockid_t clock) { return 1e9 * seconds_of(clock); }
 
@@ -50,7 +72,8 @@ struct StepTime {
 // A workload's training step, planned within a budget for the arena and the variables.
 class Trial {
  public:
-  Trial(const Workload& workload, int threads, int64_t budget_bytes, bool reproducible = false)
+  Trial(const Workload& workload, int threads, int64_t budget_bytes, bool reproducible = false,
+        const PartitionOptions& cut = {})
       : threads_(threads), data_(workload, 1), model_(workload.model()) {
     const double start = clock_ns(CLOCK_MONOTONIC);
     model_.compile(workload.compile);
@@ -60,7 +83,7 @@ class Trial {
     runner_ = std::make_unique<Runner>(
         training_step(model_.network(), model_.compiled(),
                       target_types(*data_.source, model_.network(), false)),
-        std::vector{workload.batch}, options_of(threads, budget_bytes, reproducible));
+        std::vector{workload.batch}, options_of(threads, budget_bytes, reproducible, cut));
     planning_seconds_ = (clock_ns(CLOCK_MONOTONIC) - start) / 1e9;
   }
 
@@ -126,8 +149,10 @@ class Trial {
     const Stage& stage = runner_->programs()[0]->problem().stages[node.stage];
     return static_cast<double>(stage.parts) / std::min(stage.lanes, threads_);
   }
-  static RunnerOptions options_of(int threads, int64_t budget_bytes, bool reproducible) {
+  static RunnerOptions options_of(int threads, int64_t budget_bytes, bool reproducible,
+                                  const PartitionOptions& cut) {
     RunnerOptions options{.target = {.threads = threads},
+                          .partition = cut,
                           .borrow_inputs = true,
                           .reproducible = reproducible,
                           .budget_bytes = budget_bytes,
@@ -224,7 +249,7 @@ void print_shares(const Workload& workload, const Settings& settings) {
 }
 
 void print_nodes(const Workload& workload, const Settings& settings) {
-  Trial trial(workload, settings.threads, kUnlimited);
+  Trial trial(workload, settings.threads, kUnlimited, /*reproducible=*/false, settings.cut);
   Arena memory(static_cast<size_t>(trial.plan().arena_bytes));
   memory.touch();
   trial.bind(memory);
@@ -247,8 +272,11 @@ Settings parse(int argc, char** argv) {
                        .value("--threads", settings.threads)
                        .value("--turns", settings.turns)
                        .flag("--nodes", settings.nodes)
+                       .value("--part-rows", settings.cut.forced_part_rows)
+                       .flag("--lanes", settings.lanes)
                        .parse(argc, argv);
   settings.turns = std::max(1, settings.turns);
+  settings.cut.one_lane = !settings.lanes;
   if (settings.threads == 0) settings.threads = hardware_threads();
   if (settings.names.empty()) settings.names = {"W5", "W6", "W11", "resnet50"};
   return settings;
@@ -256,8 +284,10 @@ Settings parse(int argc, char** argv) {
 
 void run(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
-  for (const std::string& name : settings.names)
-    (settings.nodes ? print_nodes : print_shares)(workload(name), settings);
+  for (const std::string& name : settings.names) {
+    const std::optional<Workload> deep = deep_net(name);
+    (settings.nodes ? print_nodes : print_shares)(deep ? *deep : workload(name), settings);
+  }
 }
 
 }  // namespace

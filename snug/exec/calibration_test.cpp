@@ -22,7 +22,7 @@ class Folder {
 TEST(Calibration, GivesNumbersThatCanBe) {
   const CostModel costs = measure_costs(2);
   for (const Rate& rate :
-       {costs.matmul, costs.convolution, costs.other, costs.cache, costs.memory}) {
+       {costs.matmul, costs.convolution, costs.other, costs.cache, costs.memory, costs.weights}) {
     EXPECT_GT(rate.one, 0.001);
     EXPECT_LT(rate.one, 1e5);
     EXPECT_GE(rate.all, rate.one);

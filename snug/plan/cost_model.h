@@ -38,6 +38,9 @@ struct CostModel {
   // Bytes a nanosecond: where they stay in cache, and where they do not.
   Rate cache{40, 80};
   Rate memory{10, 16};
+  // The same of weights that a product reads, or of sums that it adds to, beside its rows, where
+  // other nodes have pushed them out of the cache since the rows before.
+  Rate weights{8, 12};
   double node_ns = 150;   // To call a kernel.
   double fork_ns = 3000;  // To start all threads and wait for them.
   DiskSpeed disk;
@@ -51,6 +54,8 @@ struct StageWork {
   int lanes = 1;    // Parts side by side, a thread each.
   int threads = 1;  // Of one kernel.
   int cores = 1;    // That lanes are dealt to.
+  // Weights and sums of all nodes that run between two runs of one.
+  int64_t fixed_bytes = 0;
 };
 
 // One execution of the node on all rows.

@@ -43,6 +43,22 @@ TEST_F(CostModelTest, ThreadsHelpAndStartingThemCosts) {
   EXPECT_GT(ns(product_, few_on_two), ns(product_, few));
 }
 
+// Where the weights of the other nodes do not leave them in the cache.
+TEST_F(CostModelTest, WeightsComeFromMemoryInADeepStage) {
+  StageWork work{.rows = 256, .part_rows = 1, .parts = 256};
+  const double cached = ns(product_, work), curve = ns(curve_, work);
+  work.fixed_bytes = 32 << 20;
+  costs_.weights = {1, 1};
+  EXPECT_NEAR(ns(product_, work) - cached, 256.0 * 64 * 64 * 4, 0.05 * 256 * 64 * 64 * 4);
+  EXPECT_EQ(ns(curve_, work), curve) << "it has none";
+}
+
+TEST_F(CostModelTest, OnlyProductsTakeThreadsForLittle) {
+  const StageWork one{.rows = 2, .part_rows = 2}, two{.rows = 2, .part_rows = 2, .threads = 2};
+  EXPECT_EQ(ns(curve_, two), ns(curve_, one));
+  EXPECT_GT(ns(product_, two), ns(product_, one));
+}
+
 TEST_F(CostModelTest, SmallerPartsReadTheWeightsAgain) {
   const auto in_parts = [&](int64_t part_rows, int lanes) {
     return ns(product_, {.rows = 256,

@@ -93,7 +93,8 @@ class Instantiator {
              .parts = stage.parts,
              .lanes = stage.lanes,
              .threads = stage.threads,
-             .cores = target_.threads};
+             .cores = target_.threads,
+             .fixed_bytes = fixed_bytes(stage)};
     open_stage({.part_rows = stage.part_rows,
                 .parts = stage.parts,
                 .lanes = stage.lanes,
@@ -106,6 +107,25 @@ class Instantiator {
       add_run(std::move(task), stage);
     }
     for (const Value& fed : options_.fed) instance_.value_of[fed.id()] = -1;
+  }
+
+  // Of a stage in parts, those of its own nodes; of one that is not, of all weights.
+  int64_t fixed_bytes(const StageChoice& stage) const {
+    std::vector<int> values;
+    if (stage.parts == 1) values = graph_.of_source(Graph::Source::variable);
+    for (const Node* node : stage.nodes) {
+      if (stage.parts == 1) break;
+      values.insert(values.end(), node->in().begin(), node->in().end());
+      values.insert(values.end(), node->out().begin(), node->out().end());
+    }
+    std::ranges::sort(values);
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    int64_t bytes = 0;
+    for (const int value : values) {
+      const Type& type = graph_.type(value);
+      if (!type.shape.is_symbolic()) bytes += static_cast<int64_t>(type.bytes());
+    }
+    return bytes;
   }
 
   // Before its first reader of the stage, each of which has rows of its own.

@@ -15,6 +15,7 @@ constexpr double kBytesPerNs = 50;
 constexpr double kNodeNs = 50;
 // Below this much work a fork and join costs more than it brings.
 constexpr double kWorthThreadsNs = 15'000;
+constexpr double kForkNs = 3'000;
 // The share of a sum's own time that adding up its partial results may cost.
 constexpr double kSumOverhead = 0.05;
 // What adding up blocks may cost a reproducible stage.
@@ -239,8 +240,24 @@ class Partitioner {
     stage.part_rows = std::min(part_rows, rows_);
     stage.parts = static_cast<int>((rows_ + stage.part_rows - 1) / stage.part_rows);
     stage.lanes = std::min(lanes, stage.parts);
-    if (stage.lanes > 1) stage.threads = 1;
+    if (stage.lanes > 1 || !is_worth_threads(stage)) stage.threads = 1;
     return stage;
+  }
+
+  // In parts of few rows weights and sums are most of the work: every thread would read all of
+  // them, and start for little.
+  bool is_worth_threads(const StageChoice& stage) const {
+    double fixed = 0, work_ns = 0, forks_ns = 0;
+    for (const Node* node : stage.nodes) {
+      const double ns = node->op().cost(types_at(*node, stage.part_rows)).flops / kFlopsPerNs;
+      work_ns += ns;
+      forks_ns += std::min(ns, kForkNs);
+      fixed += static_cast<double>(weight_bytes(*node));
+      if (*node->rows() == Rows::sum) fixed += static_cast<double>(output_bytes(*node, 1));
+    }
+    const double again_ns = fixed > kCachedWeightBytes ? fixed / kMemoryBytesPerNs : 0;
+    const int threads = std::max(2, stage.threads);
+    return work_ns * (threads - 1) / threads > forks_ns + again_ns;
   }
 
   // The most bytes a row that live at once between the stage's nodes.

@@ -174,7 +174,23 @@ TEST(Partition, ForcedPartsHoldForEveryStageThatCan) {
   const auto micro = partition(step.graph, step.gradients, 10, {.threads = 2},
                                {.forced_part_rows = 3, .one_lane = true});
   EXPECT_EQ(micro[stage_of(micro, "matmul")].lanes, 1);
-  EXPECT_EQ(micro[stage_of(micro, "matmul")].threads, 2);
+}
+
+// A part of few rows is over before another thread has begun, and that one would read all weights
+// once more.
+TEST(Partition, PartsOfFewRowsInOneLaneHaveOneThread) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 1024}});
+  const Value y = ops::matmul(x, graph.variable("w", {DType::float32, {1024, 1024}}));
+  const auto threads = [&](int64_t part_rows) {
+    const Values results = {y};
+    const auto stages = partition(graph, results, 4096, {.threads = 2},
+                                  {.forced_part_rows = part_rows, .one_lane = true});
+    return stages[stage_of(stages, "matmul")].threads;
+  };
+  EXPECT_EQ(threads(1), 1);
+  EXPECT_EQ(threads(4), 1);
+  EXPECT_EQ(threads(512), 2);
 }
 
 // What is added up with what: the same however the rows are cut, and on any number of threads.
