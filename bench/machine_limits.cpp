@@ -16,12 +16,14 @@ namespace snug::bench::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Ten chains of multiply-adds: enough to fill both units. Returns the flops done.
+// Ten chains of multiply-adds: enough to fill both units. Each begins elsewhere, or the compiler
+// would see that all are one. Returns the flops done.
 double multiply_add(int64_t rounds, float* sink) {
   const hn::ScalableTag<float> d;
   const auto a = hn::Set(d, 1.0000001f), b = hn::Set(d, 1e-9f);
-  auto s0 = hn::Set(d, 0.1f), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0,
-       s8 = s0, s9 = s0;
+  auto s0 = hn::Set(d, 0.1f), s1 = hn::Add(s0, s0), s2 = hn::Add(s1, s0), s3 = hn::Add(s2, s0),
+       s4 = hn::Add(s3, s0), s5 = hn::Add(s4, s0), s6 = hn::Add(s5, s0), s7 = hn::Add(s6, s0),
+       s8 = hn::Add(s7, s0), s9 = hn::Add(s8, s0);
   for (int64_t i = 0; i < rounds; ++i) {
     s0 = hn::MulAdd(s0, a, b);
     s1 = hn::MulAdd(s1, a, b);

@@ -187,15 +187,25 @@ HWY_INLINE V log1p_unit(V x) {
   return hn::Mul(x, horner(hn::Sub(x, set(0.5f)), kP));
 }
 
+// -e / (e + 2) of e = exp(-2 |x|) - 1.
 HWY_INLINE V tanh(V x) {
-  const V a = least(hn::Abs(x), set(10.0f));
-  const ExpParts parts = exp_parts(hn::Add(a, a));
-  const V s = power_of_two(parts.n_bits, 0);
-  const V e = hn::MulAdd(parts.m, s, hn::Sub(s, set(1.0f)));  // exp(2 a) - 1
+  const V u = greatest(hn::Neg(hn::Abs(x)), set(-10.0f)), magic = set(12582912.0f);
+  const V t = hn::MulAdd(u, set(2.88539008f), magic);
+  const V r = hn::NegMulAdd(hn::Sub(t, magic), set(0.693147182f), hn::Add(u, u));
+  const V m = hn::MulAdd(hn::Mul(horner(r, kExpRest), r), r, r);
+  const V s = power_of_two(hn::BitCast(di, t), 0);
+  const V e = hn::MulAdd(m, s, hn::Sub(s, set(1.0f)));
   return hn::CopySign(hn::Div(e, hn::Add(e, set(2.0f))), x);
 }
 
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE V sigmoid(V x) {
+  const V e = exp_below_89<false>(least(hn::Neg(x), set(89.0f)));
+  return hn::Div(set(1.0f), hn::Add(set(1.0f), e));
+}
+#else
 HWY_INLINE V sigmoid(V x) { return hn::Div(set(1.0f), hn::Add(set(1.0f), exp(hn::Neg(x)))); }
+#endif
 
 // max(x, 0) + log(1 + exp(-|x|)).
 HWY_INLINE V softplus(V x) {

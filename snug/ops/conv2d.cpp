@@ -143,11 +143,8 @@ Type result_images(Extent rows, const ConvolutionShape& shape) {
   return images(rows, shape.out_height(), shape.out_width(), shape.filters);
 }
 
-Cost convolution_cost(const Types& in, const Type& out, const ConvolutionShape& shape) {
-  const double products = static_cast<double>(shape.batch) * shape.out_height() *
-                          shape.out_width() * shape.filters * (shape.channels / shape.groups) *
-                          shape.kernel_height * shape.kernel_width;
-  Cost cost{.flops = 2 * products, .bytes = static_cast<double>(out.bytes())};
+Cost convolution_cost(const Types& in, const Type& out, const ConvolutionTask& task) {
+  Cost cost{.flops = convolution_flops(task), .bytes = static_cast<double>(out.bytes())};
   for (const Type& type : in) cost.bytes += static_cast<double>(type.bytes());
   return cost;
 }
@@ -185,20 +182,18 @@ class Convolution final : public Op {
 
   Rows rows(const Types&) const override { return Rows::each; }
 
-  Cost cost(const Types& in) const override {
-    return convolution_cost(in, infer(in)[0], shape_at_rows(in));
-  }
+  Cost cost(const Types& in) const override { return convolution_cost(in, infer(in)[0], task(in)); }
 
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
-    return convolution_kernel({.shape = shape_at_rows(in), .bias = in.size() > 2}, target);
+    return convolution_kernel(task(in), target);
   }
 
  private:
-  ConvolutionShape shape_at_rows(const Types& in) const {
+  ConvolutionTask task(const Types& in) const {
     const Shape& x = in[0].shape;
     ConvolutionShape shape = geometry(window_, x[1], x[2], x[3], in[1].shape);
     shape.batch = x[0];
-    return shape;
+    return {.shape = shape, .bias = in.size() > 2};
   }
 
   Window window_;
@@ -242,13 +237,10 @@ class ImageGradient final : public Op {
 
   Rows rows(const Types&) const override { return Rows::each; }
 
-  Cost cost(const Types& in) const override {
-    return convolution_cost(in, infer(in)[0], shape_at_rows(in));
-  }
+  Cost cost(const Types& in) const override { return convolution_cost(in, infer(in)[0], task(in)); }
 
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
-    return convolution_kernel(
-        {.shape = shape_at_rows(in), .direction = ConvolutionDirection::input_gradient}, target);
+    return convolution_kernel(task(in), target);
   }
 
  private:
@@ -256,11 +248,11 @@ class ImageGradient final : public Op {
     return window_.depthwise ? kernel[2] : kernel[2] * window_.groups;
   }
 
-  ConvolutionShape shape_at_rows(const Types& in) const {
+  ConvolutionTask task(const Types& in) const {
     const Shape& kernel = in[1].shape;
     ConvolutionShape shape = geometry(window_, size_[0], size_[1], channels(kernel), kernel);
     shape.batch = in[0].shape[0];
-    return shape;
+    return {.shape = shape, .direction = ConvolutionDirection::input_gradient};
   }
 
   std::string_view name_;
@@ -291,21 +283,18 @@ class KernelGradient final : public Op {
 
   Rows rows(const Types&) const override { return Rows::sum; }
 
-  Cost cost(const Types& in) const override {
-    return convolution_cost(in, infer(in)[0], shape_at_rows(in));
-  }
+  Cost cost(const Types& in) const override { return convolution_cost(in, infer(in)[0], task(in)); }
 
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
-    return convolution_kernel(
-        {.shape = shape_at_rows(in), .direction = ConvolutionDirection::weights_gradient}, target);
+    return convolution_kernel(task(in), target);
   }
 
  private:
-  ConvolutionShape shape_at_rows(const Types& in) const {
+  ConvolutionTask task(const Types& in) const {
     const Shape& x = in[0].shape;
     ConvolutionShape shape = geometry(window_, x[1], x[2], x[3], kernel_);
     shape.batch = x[0];
-    return shape;
+    return {.shape = shape, .direction = ConvolutionDirection::weights_gradient};
   }
 
   Window window_;

@@ -8,6 +8,7 @@
 #include "snug/base/threads.h"
 #include "snug/kernels/depthwise3x3.h"
 #include "snug/kernels/direct_convolution.h"
+#include "snug/kernels/winograd.h"
 
 namespace snug::ops {
 namespace {
@@ -187,6 +188,42 @@ class DirectForwardKernel final : public Kernel {
   DirectForward convolution_;
 };
 
+class WinogradForwardKernel final : public Kernel {
+ public:
+  WinogradForwardKernel(const ConvolutionTask& task, int threads)
+      : bias_(task.bias), convolution_(task.shape, threads) {}
+  size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
+  size_t prepared_bytes() const override { return convolution_.packed_bytes(); }
+  void prepare(const Run& run, void* prepared) const noexcept override {
+    convolution_.pack(run.input(1), prepared);
+  }
+  void run(const Run& run) const noexcept override {
+    convolution_.run(run.input(0), run.prepared, bias_ ? run.input(2) : nullptr, run.output(),
+                     run.scratch);
+  }
+
+ private:
+  bool bias_;
+  WinogradForward convolution_;
+};
+
+class WinogradInputKernel final : public Kernel {
+ public:
+  WinogradInputKernel(const ConvolutionTask& task, int threads)
+      : convolution_(task.shape, threads) {}
+  size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
+  size_t prepared_bytes() const override { return convolution_.packed_bytes(); }
+  void prepare(const Run& run, void* prepared) const noexcept override {
+    convolution_.pack(run.input(1), prepared);
+  }
+  void run(const Run& run) const noexcept override {
+    convolution_.run(run.input(0), run.prepared, run.output(), run.scratch);
+  }
+
+ private:
+  WinogradInputGradient convolution_;
+};
+
 // On rows of several pixels on AVX-512: 1.2 to 2.5 times as fast as the library (Zen 4, 9 shapes).
 class DepthwiseKernel final : public Kernel {
  public:
@@ -243,6 +280,23 @@ bool direct_is_faster_on_avx512(const ConvolutionTask& task) {
   return task.direction == weights_gradient && (few || (s.channels >= 32 && s.out_width() >= 64));
 }
 
+// On AVX-512 1.06 to 1.95 times as fast as the faster of the library and the direct loops, on AVX2
+// 1.02 to 2.75 times (Zen 4, 24 shapes, three directions). Weights beyond this many are left to the
+// library: their points take 16/9 of their memory, and on the small images that they meet gain less
+// (1.25 to 1.75).
+constexpr int64_t kMostWinogradWeights = 256 * 256;
+
+bool winograd_is_faster(const ConvolutionTask& task) {
+  const ConvolutionShape& s = task.shape;
+  return winograd_serves(s) && s.channels * s.filters <= kMostWinogradWeights;
+}
+
+std::unique_ptr<Kernel> winograd_kernel(const ConvolutionTask& task, int threads) {
+  if (task.direction == forward) return std::make_unique<WinogradForwardKernel>(task, threads);
+  if (task.direction == input_gradient) return std::make_unique<WinogradInputKernel>(task, threads);
+  return std::make_unique<OwnWeightsGradient<WinogradWeightsGradient>>(task, threads);
+}
+
 bool direct_is_faster(const ConvolutionTask& task) {
   const ConvolutionShape& s = task.shape;
   if (s.taps() == 1 || !DirectForward::serves(s)) return false;
@@ -273,17 +327,25 @@ bool is_wanted(const OnednnConvolution& convolution, const ConvolutionTask& task
          !overruns(convolution, task);
 }
 
+double products_of(const ConvolutionShape& s) {
+  return static_cast<double>(s.batch * s.out_height() * s.out_width()) *
+         static_cast<double>(s.filters * s.channels / s.groups * s.taps());
+}
+
 int threads_for(const ConvolutionShape& s, const Target& target) {
-  const double products = static_cast<double>(s.batch * s.out_height() * s.out_width()) *
-                          static_cast<double>(s.filters * s.channels / s.groups * s.taps());
-  return products < kWorthThreads ? 1 : target.threads;
+  return products_of(s) < kWorthThreads ? 1 : target.threads;
 }
 
 }  // namespace
 
+double convolution_flops(const ConvolutionTask& task) {
+  return winograd_is_faster(task) ? winograd_flops(task.shape) : 2 * products_of(task.shape);
+}
+
 std::unique_ptr<Kernel> convolution_kernel(const ConvolutionTask& task, const Target& target) {
   const int threads = threads_for(task.shape, target);
   if (depthwise_is_faster(task)) return std::make_unique<DepthwiseKernel>(task, threads);
+  if (winograd_is_faster(task)) return winograd_kernel(task, threads);
   if (direct_is_faster(task)) {
     if (task.direction == forward) return std::make_unique<DirectForwardKernel>(task, threads);
     return std::make_unique<OwnWeightsGradient<DirectWeightsGradient>>(task, threads);

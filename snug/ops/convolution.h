@@ -1,6 +1,6 @@
-// Chooses the kernel of a convolution or of one of its gradients: our own direct or depthwise one
-// where it is ahead, oneDNN where that has machine code for the shape, and our own matrix product
-// of gathered columns where oneDNN would allocate.
+// Chooses the kernel of a convolution or of one of its gradients: one of our own (Winograd's,
+// direct, depthwise) where it is ahead, oneDNN where that has machine code for the shape, and our
+// own matrix product of gathered columns where oneDNN would allocate.
 #pragma once
 
 #include <memory>
@@ -18,6 +18,9 @@ struct ConvolutionTask {
   ConvolutionDirection direction = ConvolutionDirection::forward;
   bool bias = false;  // Forward only.
 };
+
+// Of the kernel that is chosen, which may need fewer than a sum over taps.
+double convolution_flops(const ConvolutionTask& task);
 
 // What the kernel prepares from w depends on everything but shape.batch, so that parts with
 // different numbers of rows share it. The bits of a row do not depend on the batch either, but for
