@@ -79,8 +79,9 @@ const std::vector<Case> kCases = {
     {5, 4, 1, 16, 1, 1, {.strides = {1, 2}}},
     {5, 9, 10, 16, 1, 1, {.strides = {2, 2}}},
     {3, 2, 8, 16, 3, 3, {.padding = {1, 1, 1, 1}}},
-    {3, 4, 16, 32, 3, 3, {.padding = {1, 1, 1, 1}}},
-    {5, 3, 32, 16, 3, 3, {.padding = {0, 1, 2, 0}}},
+    {4, 6, 16, 32, 3, 3, {.padding = {1, 1, 1, 1}}},
+    {6, 5, 32, 16, 3, 3, {.padding = {0, 1, 2, 0}}},
+    {5, 4, 16, 16, 3, 3, {}},
 };
 
 TEST(Conv2D, MatchesReference) {
@@ -103,9 +104,9 @@ TEST(Conv2D, MatchesReference) {
 
 // Where 3 x 3 taps need fewer products than a sum over them, a prediction must know it.
 TEST(Conv2D, CostCountsTheProductsThatAreMade) {
-  const auto flops = [](int64_t channels) {
+  const auto flops = [](int64_t channels, int64_t size = 32) {
     Graph graph;
-    const Value x = graph.input("x", {DType::float32, {4, 32, 32, channels}});
+    const Value x = graph.input("x", {DType::float32, {4, size, size, channels}});
     const Value kernel = graph.variable("kernel", {DType::float32, {3, 3, channels, 64}});
     const Node& node = *ops::conv2d(x, kernel, {.padding = {1, 1, 1, 1}}).producer();
     return node.op().cost(node.input_types()).flops;
@@ -114,6 +115,7 @@ TEST(Conv2D, CostCountsTheProductsThatAreMade) {
   EXPECT_EQ(flops(20), sum_over_taps(20));
   EXPECT_GT(flops(64), 0.44 * sum_over_taps(64));
   EXPECT_LT(flops(64), 0.6 * sum_over_taps(64));
+  EXPECT_EQ(flops(64, 3), 2.0 * 4 * 3 * 3 * 9 * 64 * 64) << "an image that is mostly border";
 }
 
 TEST(Conv2D, RowsMayBeAMultipleOrFixed) {

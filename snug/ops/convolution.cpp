@@ -286,9 +286,34 @@ bool direct_is_faster_on_avx512(const ConvolutionTask& task) {
 // (1.25 to 1.75).
 constexpr int64_t kMostWinogradWeights = 256 * 256;
 
+// On images of a few pixels most taps are in the padding, where the library leaves them out, and
+// tiles are not full: the products of all tiles must be so much fewer than those of a sum over
+// taps.
+constexpr double kFewerProducts = 1.25;
+
+// The taps of all results along an axis that are within the image.
+int64_t taps_inside(int64_t results, int64_t pixels, int64_t before) {
+  int64_t taps = 0;
+  for (int64_t i = -before; i < results - before; ++i)
+    taps += std::clamp<int64_t>(std::min<int64_t>(i + 3, pixels) - std::max<int64_t>(i, 0), 0, 3);
+  return taps;
+}
+
+bool needs_fewer_products(const ConvolutionTask& task) {
+  const ConvolutionShape& s = task.shape;
+  const bool of_image = task.direction == input_gradient;
+  const int64_t height = of_image ? s.height : s.out_height();
+  const int64_t width = of_image ? s.width : s.out_width();
+  const auto points = static_cast<double>(16 * ((height + 1) / 2) * ((width + 1) / 2));
+  return static_cast<double>(taps_inside(s.out_height(), s.height, s.top) *
+                             taps_inside(s.out_width(), s.width, s.left)) >=
+         kFewerProducts * points;
+}
+
 bool winograd_is_faster(const ConvolutionTask& task) {
   const ConvolutionShape& s = task.shape;
-  return winograd_serves(s) && s.channels * s.filters <= kMostWinogradWeights;
+  return winograd_serves(s) && s.channels * s.filters <= kMostWinogradWeights &&
+         needs_fewer_products(task);
 }
 
 std::unique_ptr<Kernel> winograd_kernel(const ConvolutionTask& task, int threads) {
