@@ -294,7 +294,7 @@ void ReadAhead::read_part(Source& source, std::span<const int64_t> rows,
 
 // Little is read before other threads are there.
 int ReadAhead::lanes_for(int64_t pieces) const {
-  constexpr int64_t kRequest = 400, kBytes = 8;  // ns of a row that has to be asked for; a ns.
+  constexpr int64_t kRequest = 900, kBytes = 8;  // ns of a row that is asked for; a ns.
   constexpr int64_t kLane = 6'000;               // ns at least, for each thread.
   const auto bytes = static_cast<int64_t>(piece_bytes(options_, piece_rows_));
   const int64_t time = pieces * (piece_rows_ * kRequest + bytes / kBytes);

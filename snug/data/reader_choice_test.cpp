@@ -74,10 +74,26 @@ TEST(ReaderChoice, LittleReadingIsNotWorthATrial) {
 // The first batches behind a change are as before: they would blame the wrong way.
 TEST(ReaderChoice, PassesOverWhatWasReadBefore) {
   ReaderChoice one = choice();
-  for (int i = 0, since = 0; i < 500; ++i) {
+  for (int i = 0, since = 2; i < 500; ++i) {
     const bool ahead = one.is_ahead();
-    one.add(since < 2 || ahead ? microseconds(1000) : microseconds(500), microseconds(40));
+    const microseconds first = ahead ? microseconds(100) : microseconds(5000);
+    const microseconds later = ahead ? microseconds(1000) : microseconds(500);
+    one.add(since < 2 ? first : later, microseconds(40));
     since = ahead == one.is_ahead() ? since + 1 : 0;
+  }
+  EXPECT_FALSE(one.is_ahead());
+}
+
+// So it is with a thread that waits for a core at first.
+TEST(ReaderChoice, PassesOverTheTimeOfWaking) {
+  ReaderChoice one(milliseconds(4), 0);
+  microseconds since(1000);
+  for (int i = 0; i < 180; ++i) {
+    const bool ahead = one.is_ahead();
+    const microseconds later = ahead ? microseconds(100) : microseconds(95);
+    const microseconds time = since < microseconds(1000) ? microseconds(200) : later;
+    one.add(time, microseconds(5));
+    since = ahead == one.is_ahead() ? since + time : microseconds(0);
   }
   EXPECT_FALSE(one.is_ahead());
 }
