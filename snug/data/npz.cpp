@@ -87,10 +87,7 @@ NpyHeader read_header(const std::function<void(std::span<std::byte>)>& read,
 // twice, as when an array was added again, is its last one: as NumPy has it.
 std::vector<NpzMember> arrays_among(std::vector<NpzMember> members, const Path& file) {
   const auto is_array = [](const NpzMember& member) { return member.name.ends_with(".npy"); };
-  const bool has_arrays = std::ranges::any_of(members, is_array);
-  std::erase_if(members, [&](const NpzMember& member) {
-    return member.name.ends_with("/") || (has_arrays && !is_array(member));
-  });
+  if (std::ranges::any_of(members, is_array)) std::erase_if(members, std::not_fn(is_array));
   if (members.empty()) {
     throw DataError("{}: it has no arrays; save them with numpy.savez(\"data.npz\", x=x, y=y)",
                     file.string());

@@ -292,14 +292,16 @@ void ReadAhead::read_part(Source& source, std::span<const int64_t> rows,
   source.read_rows(rows, slots);
 }
 
-// Little is read before other threads are there.
+// Little is read before other threads are there. Beside the thread that reads ahead there is no
+// core for them where the step leaves one.
 int ReadAhead::lanes_for(int64_t pieces) const {
-  constexpr int64_t kRequest = 400, kBytes = 8;  // ns of a row that has to be asked for; a ns.
-  constexpr int64_t kLane = 6'000;               // ns at least, for each thread.
+  constexpr int64_t kRequest = 900, kBytes = 8;           // ns of a row that is asked for; a ns.
+  constexpr int64_t kLane = 6'000, kLaneBeside = 32'000;  // ns at least, for each thread.
   const auto bytes = static_cast<int64_t>(piece_bytes(options_, piece_rows_));
-  const int64_t time = pieces * (piece_rows_ * kRequest + bytes / kBytes);
   const int64_t most = std::min<int64_t>(std::ssize(helpers_) + 1, pieces);
-  return static_cast<int>(std::clamp<int64_t>(time / kLane, 1, most));
+  const int64_t time =
+      is_ahead_ ? pieces * bytes / kBytes : pieces * (piece_rows_ * kRequest + bytes / kBytes);
+  return static_cast<int>(std::clamp<int64_t>(time / (beside ? kLaneBeside : kLane), 1, most));
 }
 
 // Piece by piece.

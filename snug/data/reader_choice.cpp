@@ -22,39 +22,29 @@ void ReaderChoice::add(Time whole, Time reading) {
 }
 
 void ReaderChoice::end_turn() {
-  constexpr int kLittle = 100;  // A part of the time that is not worth a trial.
+  constexpr int kLittle = 100, kMuch = 8;  // Parts of the time that need no trial.
   const Turn turn = std::exchange(now_, {});
   if (rest_ > 0 && --rest_ > 0) return;
   Turn& sum = sums_[is_ahead_ ? 1 : 0];
   sum.batches += turn.batches;
   sum.whole += turn.whole;
-  sum.reading += turn.reading;
   if (!is_ahead_ && turn.reading * kLittle < turn.whole) return decide(false);
-  if (++turns_ < kTurns && !is_clear()) return change_to(!is_ahead_);
+  if (!is_ahead_ && turn.reading * kMuch > turn.whole) return decide(true);
+  if (++turns_ < kTurns) return change_to(!is_ahead_);
   decide(sums_[1].time_of_batch() < sums_[0].time_of_batch());
-}
-
-// One way is so much faster that there is nothing to try again.
-bool ReaderChoice::is_clear() const {
-  constexpr double kMuch = 1.2;
-  if (sums_[0].batches == 0 || sums_[1].batches == 0) return false;
-  const double ratio = sums_[1].time_of_batch() / sums_[0].time_of_batch();
-  return ratio > kMuch || ratio * kMuch < 1;
 }
 
 void ReaderChoice::change_to(bool ahead) {
   if (ahead != is_ahead_) {
     passed_over_ = stale_;
-    time_passed_over_ = turn_ / 4;
+    time_passed_over_ = ahead ? turn_ : Time(0);
   }
   is_ahead_ = ahead;
 }
 
 void ReaderChoice::decide(bool ahead) {
-  constexpr int kMuch = 10;  // A part of the time that may still be won.
   const bool again = ahead == last_verdict_ && next_rest_ > 0;
   next_rest_ = again ? std::min(2 * next_rest_, kLongestRest) : kFirstRest;
-  if (!ahead && sums_[0].reading * kMuch > sums_[0].whole) next_rest_ = kShortRest;
   rest_ = next_rest_;
   last_verdict_ = ahead;
   turns_ = 0;

@@ -9,15 +9,17 @@ namespace snug {
 // A thread that reads ahead takes time that the step leaves, such as that of a disk or of a core
 // that is idle. Where a step leaves none, it takes the step's: there its threads read faster by
 // themselves. Which it is cannot be known but by trying, in turns, and comparing the time that a
-// batch takes as a whole. What was found is tried again later, less often each time that it holds.
+// batch takes as a whole. Where reading would take much of a batch (a slow disk, decoding, tiny
+// steps), it is the thread's, and where it takes next to nothing it is not. What was found is tried
+// again later, less often each time that it holds.
 class ReaderChoice {
  public:
   using Time = std::chrono::nanoseconds;
 
   // A turn has at least this time, and a few batches. The first `stale` batches behind a change are
-  // not counted, of which rows were read as before, nor is a quarter of a turn: a thread that wakes
-  // may have to wait for a core until the system moves it to one.
-  ReaderChoice(Time turn, int64_t stale) : turn_(turn), stale_(stale) {}
+  // not counted, of which rows were read as before. Nor is the time of a turn where the thread was
+  // woken: on a busy machine it waits for a core until the system moves it to one.
+  ReaderChoice(Time turn, int64_t stale) : turn_(turn), stale_(stale), time_passed_over_(turn) {}
 
   bool is_ahead() const { return is_ahead_; }
 
@@ -27,7 +29,7 @@ class ReaderChoice {
  private:
   static constexpr int64_t kBatches = 4;  // Of a turn, at least.
   static constexpr int kTurns = 4;        // Of a trial, by and by one of each.
-  static constexpr int kShortRest = 8, kFirstRest = 32, kLongestRest = 512;
+  static constexpr int kFirstRest = 32, kLongestRest = 512;
 
   struct Turn {
     int64_t batches = 0;
@@ -36,7 +38,6 @@ class ReaderChoice {
   };
 
   void end_turn();
-  bool is_clear() const;
   void change_to(bool ahead);
   void decide(bool ahead);
 
@@ -45,7 +46,7 @@ class ReaderChoice {
   bool is_ahead_ = true;
   bool last_verdict_ = true;
   int64_t passed_over_ = 0;  // Batches that are still to be, and time.
-  Time time_passed_over_{0};
+  Time time_passed_over_;
   Turn now_;
   Turn sums_[2];       // Of the trial: on demand, ahead.
   int turns_ = 0;      // Of the trial, that were counted.
