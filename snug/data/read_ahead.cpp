@@ -299,8 +299,9 @@ int ReadAhead::lanes_for(int64_t pieces) const {
   constexpr int64_t kLane = 6'000, kLaneBeside = 32'000;  // ns at least, for each thread.
   const auto bytes = static_cast<int64_t>(piece_bytes(options_, piece_rows_));
   const int64_t most = std::min<int64_t>(std::ssize(helpers_) + 1, pieces);
-  const int64_t time =
-      is_ahead_ ? pieces * bytes / kBytes : pieces * (piece_rows_ * kRequest + bytes / kBytes);
+  const bool beside = is_ahead_ && depth() > 0;
+  const int64_t requests = beside ? 0 : piece_rows_ * kRequest;
+  const int64_t time = pieces * (requests + bytes / kBytes);
   return static_cast<int>(std::clamp<int64_t>(time / (beside ? kLaneBeside : kLane), 1, most));
 }
 
