@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <ranges>
 #include <set>
 
 #include "snug/base/bytes.h"
@@ -94,15 +93,15 @@ std::vector<NpzMember> arrays_among(std::vector<NpzMember> members, const Path& 
   }
   std::set<std::string> seen;
   std::vector<NpzMember> last;
-  for (NpzMember& member : std::views::reverse(members)) {
-    if (seen.insert(member.name).second) {
-      last.push_back(std::move(member));
+  for (auto member = members.rbegin(); member != members.rend(); ++member) {
+    if (seen.insert(member->name).second) {
+      last.push_back(std::move(*member));
       continue;
     }
     log_message(LogLevel::warning,
                 "{}: it has {} more than once, and the last one is read, as NumPy does; save each "
                 "array once",
-                file.string(), member.name);
+                file.string(), member->name);
   }
   std::ranges::reverse(last);
   return last;
