@@ -67,8 +67,11 @@ std::string of_batches(const Arguments& arguments, const Session& session) {
                      suggestion(without, "plan"), sizes);
 }
 
-// Without a loss that is a number there is nothing to be used.
-std::string of_no_loss(const Arguments& arguments) {
+// Without a loss that is a number there is nothing to be used, or nothing was trained.
+std::string of_no_loss(const Arguments& arguments, const Session& session) {
+  if (session.fit.guard.policy != GuardOptions::Policy::off) {
+    return "no epoch has a loss: every batch was left out; the warnings above say why\n";
+  }
   const Override guard{.path = "fit.guard", .value = "stop", .place = "fit.guard=stop"};
   return fmt::format(
       "the loss is no number, and so are the model's weights: it cannot be used. The guard names "
@@ -92,8 +95,8 @@ std::string of_nothing_made(const Arguments& arguments, const Session& session,
   }
   const std::string typed = "model=" + std::filesystem::absolute(directory / "last.keras").string();
   return fmt::format(
-      "Note:   nothing was trained: a callback has ended this run after epoch {}, and it stays at "
-      "its end;\n{}train its model further in a new run: {}\n",
+      "Note:   nothing was trained: a callback, or the end of the data, has ended this run after "
+      "epoch {}, and\n{}it stays at its end; train its model further in a new run: {}\n",
       trained, kOther,
       suggestion(arguments, "fit", {{.path = "model", .value = typed.substr(6), .place = typed}}));
 }
@@ -102,7 +105,7 @@ std::string of_nothing_made(const Arguments& arguments, const Session& session,
 
 std::string next_steps(const Arguments& arguments, const Session& session, const EpochTable& epochs,
                        const Path& directory) {
-  if (!has_loss(epochs)) return std::string(kFirst) + of_no_loss(arguments);
+  if (!has_loss(epochs)) return std::string(kFirst) + of_no_loss(arguments, session);
   std::string text;
   for (const std::string& line :
        {of_epochs(arguments, session, epochs, directory),

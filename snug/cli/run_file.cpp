@@ -18,14 +18,17 @@ constexpr std::array<std::string_view, 4> kSections = {"name", "data", "model", 
 }
 
 std::string text_of(const std::string& file) {
-  constexpr int64_t kMostBytes = 1 << 20;
+  // A run writes all columns of its table to its own: some 50 bytes each.
+  constexpr int64_t kMostBytes = 16 << 20;
   const std::unique_ptr<File> opened = real_files().open(file, OpenMode::read);
   const int64_t bytes = opened->size();
   if (bytes > kMostBytes) refuse_data(file, fmt::format("has {} bytes", bytes));
   std::string text(static_cast<size_t>(bytes), '\0');
   opened->read_exactly_at(std::as_writable_bytes(std::span(text)), 0);
-  if (text.find('\0') != std::string::npos || text.starts_with("\x93NUMPY"))
-    refuse_data(file, "is no text");
+  // YAML may be UTF-16, with its mark.
+  const bool is_utf16 = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
+  const bool has_zeros = !is_utf16 && text.find('\0') != std::string::npos;
+  if (has_zeros || text.starts_with("\x93NUMPY")) refuse_data(file, "is no text");
   return text;
 }
 

@@ -92,7 +92,7 @@ struct ColumnScan {
   // Of all cells and their lines, where it is wanted: equal columns have equal ones.
   bool wants_hash = false;
   uint64_t hash = 0;
-  // Every cell is a whole number, and as far as was looked (4096 rows) no two are equal.
+  // Every cell is a whole number, and of the first 4096 no two are equal.
   bool all_different = false;
 
   int64_t present() const { return cells - missing; }

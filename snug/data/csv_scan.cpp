@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <unordered_set>
+#include <utility>
 
 #include "snug/data/csv_block.h"
 #include "snug/data/csv_cell.h"
@@ -337,20 +338,26 @@ void find_different_numbers(CsvTable& table, std::vector<ColumnScan>& columns) {
     if (columns[i].all_different) looked_at.push_back(i);
   }
   if (looked_at.empty()) return;
-  // In fixed memory: of many columns fewer rows.
-  constexpr size_t kMostBytes = size_t{8} << 20, kOfANumber = 40, kLeast = 16, kMost = 4096;
-  const size_t rows = std::clamp(kMostBytes / kOfANumber / looked_at.size(), kLeast, kMost);
+  // In fixed memory. A number that comes again takes its column's memory to those that are left;
+  // where they are still too many, too few rows were looked at to say anything of them.
+  constexpr size_t kRows = 4096, kMostHeld = (size_t{8} << 20) / 40;
   std::vector<std::unordered_set<double>> seen(looked_at.size());
+  size_t held = 0;
   CsvRecord record;
   table.restart();
-  for (size_t row = 0; row < rows && table.next(record); ++row) {
+  for (size_t row = 0; row < kRows && held <= kMostHeld && table.next(record); ++row) {
     if (record.cells.size() != columns.size()) continue;
     for (size_t i = 0; i < looked_at.size(); ++i) {
       ColumnScan& column = columns[looked_at[i]];
+      if (!column.all_different) continue;
       const double number = number_of(record.cells[looked_at[i]]).value_or(0);
-      if (column.all_different) column.all_different = seen[i].insert(number).second;
+      column.all_different = seen[i].insert(number).second;
+      ++held;
+      if (!column.all_different) held -= std::exchange(seen[i], {}).size() + 1;
     }
   }
+  if (held <= kMostHeld) return;
+  for (const size_t i : looked_at) columns[i].all_different = false;
 }
 
 }  // namespace

@@ -125,8 +125,10 @@ void Compiled::Phase::reset() {
 }
 
 std::map<std::string, double> Compiled::Phase::logs() const {
+  const bool is_measured = !is_empty();
   std::map<std::string, double> logs;
-  for (const MetricPtr& metric : all()) logs[metric->name] = metric->result();
+  for (const MetricPtr& metric : all())
+    logs[metric->name] = is_measured ? metric->result() : std::nan("");
   return logs;
 }
 
@@ -137,12 +139,6 @@ bool Compiled::Phase::is_empty() const {
     return std::all_of(first, first + variable->type().bytes(),
                        [](std::byte b) { return b == std::byte{0}; });
   });
-}
-
-std::map<std::string, double> Compiled::Phase::no_logs() const {
-  std::map<std::string, double> logs;
-  for (const MetricPtr& metric : all()) logs[metric->name] = std::nan("");
-  return logs;
 }
 
 int64_t history_bytes(const Compiled& compiled, int64_t epochs) {

@@ -59,10 +59,9 @@ class Compiled {
     void reset();
     // Whether no step was counted since reset().
     bool is_empty() const;
-    // By name, alphabetical, as Keras on TensorFlow logs them.
+    // By name, alphabetical, as Keras on TensorFlow logs them. NaN where no step was counted: 0
+    // would be the best of all.
     std::map<std::string, double> logs() const;
-    // The same names, of what was not measured: NaN, which is better than nothing for nobody.
-    std::map<std::string, double> no_logs() const;
   };
   Phase& phase(bool training, const std::vector<Shape>& target_rows);
 

@@ -96,9 +96,9 @@ History FitRun::run(bool ends) {
     }
     if (was_interrupted_) return std::move(history_);
     if (checkpoints_) checkpoints_->take_back();
-    // Whom it has begun for, it ends for.
-    for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch, logs);
+    // Without a step it was no epoch: who saves or counts epochs would take it for one.
     if (!goes_on) break;
+    for (const CallbackPtr& callback : callbacks_) callback->on_epoch_end(epoch, logs);
     if (!callbacks_.empty()) guard_->forget_variables();
     // After the callbacks, as in Keras: the line shows what they added.
     progress.end_epoch(logs);
@@ -116,8 +116,7 @@ History FitRun::run(bool ends) {
   return std::move(history_);
 }
 
-// False where there was nothing to train on any more. What had no step has no loss: 0 would be the
-// best of all.
+// False where there was nothing to train on any more.
 bool FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   Compiled::Phase& phase = model_.compiled().phase(true, {});
   const bool resumed = in_epoch_;
@@ -138,7 +137,7 @@ bool FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
     if (was_interrupted_) return true;
     if (in_epoch_) guard_->end_epoch(epoch);
   }
-  logs = phase.is_empty() ? phase.no_logs() : phase.logs();
+  logs = phase.logs();
   return in_epoch_;
 }
 

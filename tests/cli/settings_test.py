@@ -75,7 +75,7 @@ class Suggestions(ArraysCase):
         self.passes("fit", "run.yaml", "--epochs", "20",
                     "fit.callbacks=[early_stopping: {monitor: loss, patience: 1, min_delta: 100}]")
         text = self.passes("fit", "run.yaml", "--resume", "--epochs", "40")
-        self.assertIn("nothing was trained: a callback has ended this run after epoch 2", text)
+        self.assertIn("nothing was trained: a callback, or the end of the data, has ended this run after epoch 2", text)
         self.assertIn("Done after ", self.passes(*self.next_of(text, "in a new run")))
         self.assertEqual(json.loads(self.read("runs/run/2/summary.json"))["epochs"], 2)
 
