@@ -43,9 +43,7 @@ Fed train(const SourcePtr& data, int64_t less, bool shuffle = true) {
           plan.training->programs()[0]->tensor(x).data != nullptr, plan.text()};
 }
 
-// A sanitizer's own memory, which is measured with a fit's, takes a little of what is left.
-constexpr int64_t kOfSanitizer = testing::kSanitized ? 512_KiB : 0;
-constexpr int64_t kMostOfTheRows = kBatch * kFeatures * 4 * 3 / 5 - kOfSanitizer;
+constexpr int64_t kMostOfTheRows = kBatch * kFeatures * 4 * 3 / 5;
 
 void expect_near(const Fed& a, const Fed& b) {
   for (size_t i = 0; i < a.weights.size(); ++i) {
@@ -55,7 +53,7 @@ void expect_near(const Fed& a, const Fed& b) {
 }
 
 TEST(Feeding, BringsRowsWhereTheBudgetHasNoRoomForThem) {
-  if (kThreadSanitized) GTEST_SKIP() << "the sanitizer's memory grows beside the budget's";
+  if (kSanitized) GTEST_SKIP() << "the sanitizer's memory grows beside the budget's";
   const Rows rows(kRows, kFeatures);
   const Fed all = train(rows.regression(), 0), part = train(rows.regression(), kMostOfTheRows);
   EXPECT_TRUE(all.has_slots);
