@@ -128,7 +128,8 @@ void FitRun::warm_up() {
   training_->warm_up(*plan_.training);
   if (validation_) validation_->warm_up(*plan_.validation);
   if (!alone_.was_alone()) return;
-  plan_.reserve_bytes = measured_reserve(plan_, budget_, kForRest);
+  plan_.reserve_bytes = measured_reserve(
+      plan_, budget_, options_.memory > 0 ? kForRest : kForRestWithoutBudget);
   plan_.is_measured = true;
   if (budget_.whole_process) plan_.kernel_bytes = kernel_bytes();
 }
