@@ -1,6 +1,7 @@
 // A planned fit with its kernels compiled: what they took is measured, and planned with.
 
 #include <algorithm>
+#include <utility>
 
 #include "snug/base/error.h"
 #include "snug/base/heap.h"
@@ -78,15 +79,18 @@ class Compilation {
   // Throws BudgetError.
   FitSetup run() {
     constexpr int kTries = 6;
-    constexpr int64_t kMore = 128_KiB;
     for (int tried = 1; tried <= kTries; ++tried) {
       FitSetup setup = plan();
       if (alone_ != nullptr && !alone_->was_alone()) return setup;
       measure_kernels(setup.plan, budget_);
-      if (setup.plan.fits_if_saved_in_place()) return setup;
+      if (setup.plan.fits_if_saved_in_place()) return faster(std::move(setup));
       if (is_least_) break;
-      // More each time: a plan in smaller parts has other kernels, which may take more again.
-      budget_.reserve_bytes = std::max(budget_.reserve_bytes + kMore, setup.plan.reserve_bytes);
+      too_little_ = std::max<int64_t>(1, budget_.reserve_bytes);
+      // More each time: a plan in smaller parts has other kernels, which may take more again. The
+      // last one is the smallest that there is.
+      budget_.reserve_bytes = tried + 1 < kTries
+                                  ? std::max(too_little_ + kMore, setup.plan.reserve_bytes)
+                                  : budget_.bytes;
     }
     throw BudgetError("fit: its kernels do not fit the budget");
   }
@@ -108,10 +112,42 @@ class Compilation {
     }
   }
 
+  // A plan that was made beside the kernels of a larger one may be smaller than it has to be: where
+  // it is slow, a larger one is looked for between the two. A trial is done when one fits.
+  FitSetup faster(FitSetup setup) {
+    constexpr int kTries = 5;
+    int64_t enough = budget_.reserve_bytes;
+    for (int i = 0; i < kTries && alone_ != nullptr && is_slow(setup.plan); ++i) {
+      if (too_little_ == 0 || enough - too_little_ <= kMore) break;
+      budget_.reserve_bytes = too_little_ + (enough - too_little_) / 2;
+      const bool fits = plan_again(setup);
+      (fits ? enough : too_little_) = budget_.reserve_bytes;
+    }
+    if (std::exchange(budget_.reserve_bytes, enough) == enough || plan_again(setup)) return setup;
+    throw BudgetError("fit: its kernels do not fit the budget");
+  }
+
+  // In the place of this one, whose kernels go first.
+  bool plan_again(FitSetup& setup) {
+    setup = FitSetup();
+    setup = plan();
+    measure_kernels(setup.plan, budget_);
+    return setup.plan.fits_if_saved_in_place();
+  }
+
+  static bool is_slow(const FitPlan& plan) {
+    constexpr double kSlow = 1.25;
+    if (!plan.training || plan.training->programs().empty()) return false;
+    const Plan& step = plan.training->programs()[0]->plan();
+    return step.step_ns > kSlow * step.fastest_ns;
+  }
+
+  static constexpr int64_t kMore = 128_KiB;
   const PlanWithin& plan_within_;
   Budget& budget_;
   const AloneScope* alone_;  // None: it is a trial.
   bool is_least_ = false;
+  int64_t too_little_ = 0;  // For the kernels of the plan that was made beside it.
 };
 
 }  // namespace

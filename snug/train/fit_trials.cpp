@@ -110,7 +110,8 @@ std::optional<FitPlan> FitTrials::within(int64_t bytes, const FitChange& change)
 int64_t FitTrials::least_planned(int64_t missing_bytes) {
   Budget tried = begin_trial(fastest_bytes_);
   tried.room_bytes = std::max(tried.room_bytes, fastest_bytes_);
-  tried.bytes = budget_.bytes + missing_bytes;
+  // Where it is not known what lacks, from nothing on: so the least is the same whatever was given.
+  tried.bytes = missing_bytes > 0 ? budget_.bytes + missing_bytes : 1;
   tried.reserve_bytes = 0;  // Estimated: what it takes is measured when it is planned.
   while (tried.bytes < fastest_bytes_) {
     try {
@@ -137,7 +138,7 @@ int64_t FitTrials::least_planned(int64_t missing_bytes) {
 // from that of the smallest plan on, in steps that double, up until one works or down until one
 // does not; then between the two.
 int64_t FitTrials::least_tried(int64_t missing_bytes, double seconds_for_it) {
-  const int64_t planned = least_planned(missing_bytes);
+  const int64_t planned = std::max(budget_.bytes + 1, least_planned(missing_bytes));
   int64_t works = 0, fails = budget_.bytes, step = planned / 256;
   const auto can_be_lower = [&] { return works - fails > works / 1024; };
   bool is_between = false;
