@@ -165,10 +165,6 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
 
 std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {
   if (capacity < least_without_file()) return {};
-  // Where there is a file, too, and any plan is hard to find without it, a good one is not there.
-  const bool is_long = graph().program_size > kLongProgram;
-  if (is_long && spill_.allowed && effort == Effort::full && !squeeze(capacity, Effort::quick))
-    return {};
   std::optional<Plan> plan = squeeze(capacity, effort);
   if (effort == Effort::quick) return plan;
   const double least = kDear * graph().cost_ns(graph().program());
@@ -209,16 +205,25 @@ std::optional<Plan> Squeezer::spilled(int64_t capacity, Effort effort) {
   return Spiller(*problem_, graph(), disk_, spill_.most_bytes).plan(capacity, effort, search);
 }
 
+// Any plan is hard to find without the file: then a good one is not there.
+bool Squeezer::needs_file(int64_t capacity, Effort effort) {
+  if (!spill_.allowed || effort != Effort::full) return false;
+  if (graph().program_size <= kLongProgram || capacity < least_without_file()) return false;
+  return !squeeze(capacity, Effort::quick);
+}
+
 std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
   if (fits_freely(capacity)) return free_plan();
-  std::optional<Plan> plan = recomputed(capacity, effort);
+  const bool needs_file = this->needs_file(capacity, effort);
+  std::optional<Plan> plan;
+  if (!needs_file) plan = recomputed(capacity, effort);
   if (!spill_.allowed || (plan && effort == Effort::quick)) return plan;
-  if (capacity < least_bytes()) return plan;
   const double found_ns = plan ? predicted_ns(*problem_, *plan) : HUGE_VAL;
-  if (found_ns <= kGoodEnough * free_ns_) return plan;
+  if (found_ns <= kGoodEnough * free_ns_ || capacity < least_bytes()) return plan;
   std::optional<Plan> other = spilled(capacity, effort);
   if (other && predicted_ns(*problem_, *other) < found_ns) plan = std::move(other);
-  return plan;
+  // A file never does harm: what is found without it is found.
+  return plan || !needs_file ? std::move(plan) : recomputed(capacity, effort);
 }
 
 namespace {

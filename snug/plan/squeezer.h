@@ -42,6 +42,7 @@ class Squeezer {
 
  private:
   int64_t least_without_file();
+  bool needs_file(int64_t capacity, Effort effort);
   std::optional<Plan> recomputed(int64_t capacity, Effort effort);
   std::optional<Plan> squeeze(int64_t capacity, Effort effort);
   std::optional<Plan> looked_for(int64_t capacity);

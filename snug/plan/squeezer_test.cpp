@@ -66,6 +66,18 @@ TEST(Squeezer, WhatIsFoundQuicklyIsFoundWithCare) {
   }
 }
 
+// A file that is too small to be of use is allowed: nothing is lost by that.
+TEST(Squeezer, AFileDoesNoHarm) {
+  const Problem problem = testing::training_chain(420, 1);
+  Squeezer alone(problem), beside(problem, {.allowed = true, .most_bytes = kPageBytes});
+  const int64_t least = alone.least_bytes(), free = alone.free_plan().arena_bytes;
+  for (const int part : {50, 25, 12}) {
+    const int64_t capacity = least + (free - least) / part;
+    EXPECT_EQ(alone.plan(capacity, Effort::full).has_value(),
+              beside.plan(capacity, Effort::full).has_value());
+  }
+}
+
 TEST(Squeezer, TheLeastBudgetIsTheLeastOfAllWays) {
   std::vector<Problem> problems = {testing::training_chain(8, 1), testing::training_chain(8, 2)};
   for (Problem& problem : problems) problem.persistent_bytes = 1000;
