@@ -20,7 +20,8 @@ NETS = {name: getattr(folder, name)
             (pictures, "resnet50 unet densenet mlp inception two_branch vgg16 resnet101 mobilenet "
                        "unetpp"),
             (sequences, "transformer lstm gpt tree_lstm unrolled_gan"),
-            (others, "gan fan_out one_huge costless bare"))
+            (others, "gan fan_out one_huge costless bare stem_heavy hypercolumn siamese "
+                     "with_update"))
         for name in names.split()}
 # What issue 5 is judged by.
 EIGHT = "resnet50 unet densenet transformer lstm mlp inception two_branch".split()

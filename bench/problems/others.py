@@ -78,3 +78,65 @@ def bare(size):
         step.node(sorted(set(ins)), outs)
         known += outs
     return step
+
+
+def stem_heavy(size):
+    """The first values are larger than all that follow, which are many."""
+    step = Step(8)
+    x = (step.value(4 * 8 * 224 * 224 * 3, constant=1), 224, 224, 3)
+    for layer in range(3 + 60 * size):
+        x = step.relu(step.norm(step.conv(x, 32 if layer < 3 else 16)))
+        if layer == 2:
+            x = step.pool(x, 8)
+    return step.finish([step.dense(step.average(x), 10)[0]])
+
+
+def hypercolumn(size):
+    """Every layer is read once more at the end, by one node."""
+    step = Step(8)
+    x = (step.value(4 * 8 * 64 * 64 * 3, constant=1), 64, 64, 3)
+    seen = []
+    for _ in range(30 * size):
+        x = step.relu(step.norm(step.conv(x, 24)))
+        seen.append(x)
+    return step.finish([step.conv(step.concat(seen), 2, 1)[0]])
+
+
+def siamese(size):
+    """Three towers with the same weights, compared at the end."""
+    step = Step(16)
+    weights = {}
+
+    def tower():
+        x = (step.value(4 * 16 * 64 * 64 * 3, constant=1), 64, 64, 3)
+        for block, channels in enumerate((16, 32, 64, 128) * size):
+            for layer in range(3):
+                v, h, w, c = x
+                weight = weights.get((block, layer)) or step.weight(c * 9 * channels)
+                weights[block, layer] = weight
+                flops = 2.0 * h * w * channels * c * 9
+                x = step.relu((step.op("product", [v], h * w * channels, weight, flops), h, w, channels))
+            x = step.pool(x) if x[1] > 2 else x
+        return step.average(x)
+
+    a, b, c = tower(), tower(), tower()
+    pairs = [step.op("both", [a[0], other[0]], a[3]) for other in (b, c)]
+    return step.finish([step.op("linear", pairs, 1)])
+
+
+def with_update(size):
+    """The optimizer is a part of the program: old weights and moments may go, the new ones stay."""
+    step = Step(256)
+    x = (step.value(4 * 256 * 784, constant=1), 1, 1, 784)
+    for _ in range(12 * size):
+        x = step.relu(step.dense(x, 512))
+    step.finish([step.dense(x, 10)[0]])
+    for gradient in [v for v, pinned in enumerate(step.pinned) if pinned]:
+        step.pinned[gradient] = 0
+        size_of = step.bytes[gradient]
+        moment, weight = step.value(size_of, constant=1), step.value(size_of, constant=1)
+        step.freed |= {moment, weight}
+        new_moment, new_weight = step.value(size_of, pinned=1), step.value(size_of, pinned=1)
+        step.node([gradient, moment], [new_moment])
+        step.node([new_moment, weight], [new_weight])
+    return step
