@@ -18,8 +18,8 @@ import tempfile
 
 from run_files import RandomRun
 
-# 164 KiB were the most in 160 starts alone, 228 in 20 beside another program; with a program that is not aligned 20 starts
-# are 300 to 700 apart.
+# 240 KiB were the most in 20 starts on a machine that takes cold pages away, 164 in 160 starts elsewhere; with a program
+# that is not aligned 20 starts are 300 to 700 apart.
 MOST = 256 << 10
 
 
