@@ -27,10 +27,13 @@ constexpr const char* kHelp =
   --threads N    default: all cores
   --turns N      steps of each plan; default 7
   --nodes        instead: the predicted and the measured time of each kind of node without a budget
+  --share N      with --nodes: in an Nth of the arena, as it is planned then
   --part-rows N  with --nodes: in parts of N rows, one after the other; --lanes: side by side
 
 Of each workload, from all of its arena to the least that works: the plan, its predicted and its
-measured time. "same bits" is all of it in a reproducible run. The plans of a workload take turns,
+measured time. The fastest plan may already run the batch in parts: "of the batch" is the share of
+what one node after the other on the whole batch takes. "same bits" is all of it in a reproducible
+run. The plans of a workload take turns,
 so that the machine's moods hit all alike; times are the least of the turns, on the clock and of the
 processor, and ratios the median of the turns' own. SNUG_NO_SPILL=1: without a file.
 A name like deep-60-256-128 is a net of 60 dense layers of 256 units on batches of 128 rows.
@@ -40,6 +43,7 @@ struct Settings {
   int threads = 0;
   int turns = 7;
   bool nodes = false;
+  int share = 1;
   PartitionOptions cut{.one_lane = true};  // Of --nodes.
   bool lanes = false;
   std::vector<std::string> names;
@@ -189,15 +193,17 @@ struct Share {
   std::unique_ptr<Trial> trial;
 };
 
-void print(const Share& share, const Trial& free) {
+void print(const Share& share, const Trial& free, int64_t batch_bytes) {
   const Trial& trial = *share.trial;
   const double wall = least(trial, &StepTime::wall_ns);
   std::printf(
-      "  %-9s arena %10s (%.3f)  planned in %5.2f s  predicted %8.2f ms, measured %8.2f ms: %.2f  "
+      "  %-9s arena %10s (%.3f; %.3f of the batch)  planned in %5.2f s  predicted %8.2f ms, "
+      "measured %8.2f ms: %.2f  "
       "factor predicted %.3f, measured %.3f (processor %.3f)  parts of %lld rows%s, %lld nodes "
       "again, %s to the disk\n",
       share.name.c_str(), bytes_text(trial.plan().arena_bytes).c_str(),
       static_cast<double>(trial.plan().arena_bytes) / static_cast<double>(free.plan().arena_bytes),
+      static_cast<double>(trial.plan().arena_bytes) / static_cast<double>(batch_bytes),
       trial.planning_seconds(), trial.predicted_ns() / 1e6, wall / 1e6, trial.predicted_ns() / wall,
       trial.predicted_ns() / free.predicted_ns(), median_ratio(trial, free, &StepTime::wall_ns),
       median_ratio(trial, free, &StepTime::processor_ns),
@@ -222,9 +228,12 @@ void print_shares(const Workload& workload, const Settings& settings) {
   shares.push_back({"all", std::make_unique<Trial>(workload, settings.threads, kUnlimited)});
   const Trial& free = *shares[0].trial;
   const int64_t persistent = free.plan().persistent_bytes, arena = free.plan().arena_bytes;
-  std::printf("%s: variables %s, arena %s; the least budget %s, found in %.2f s\n",
-              workload.name.c_str(), bytes_text(persistent).c_str(), bytes_text(arena).c_str(),
-              bytes_text(least).c_str(), seconds);
+  const int64_t batch =
+      Trial(workload, settings.threads, kUnlimited, false, {.parts = false}).plan().arena_bytes;
+  std::printf(
+      "%s: variables %s, arena %s (on the whole batch %s); the least budget %s, found in %.2f s\n",
+      workload.name.c_str(), bytes_text(persistent).c_str(), bytes_text(arena).c_str(),
+      bytes_text(batch).c_str(), bytes_text(least).c_str(), seconds);
   for (const auto& [what, share] : {std::pair("half", 2), {"quarter", 4}, {"eighth", 8}}) {
     const int64_t budget = persistent + arena / share;
     if (budget > least)
@@ -245,11 +254,18 @@ void print_shares(const Workload& workload, const Settings& settings) {
       for (const Share& share : shares) share.trial->times.clear();
     }
   }
-  for (const Share& share : shares) print(share, free);
+  for (const Share& share : shares) print(share, free, batch);
+}
+
+int64_t share_of(const Workload& workload, const Settings& settings) {
+  if (settings.share <= 1) return kUnlimited;
+  const Plan plan = Trial(workload, settings.threads, kUnlimited).plan();
+  return plan.persistent_bytes + plan.arena_bytes / settings.share;
 }
 
 void print_nodes(const Workload& workload, const Settings& settings) {
-  Trial trial(workload, settings.threads, kUnlimited, /*reproducible=*/false, settings.cut);
+  const int64_t budget = share_of(workload, settings);
+  Trial trial(workload, settings.threads, budget, /*reproducible=*/false, settings.cut);
   Arena memory(static_cast<size_t>(trial.plan().arena_bytes));
   memory.touch();
   trial.bind(memory);
@@ -272,11 +288,12 @@ Settings parse(int argc, char** argv) {
                        .value("--threads", settings.threads)
                        .value("--turns", settings.turns)
                        .flag("--nodes", settings.nodes)
+                       .value("--share", settings.share)
                        .value("--part-rows", settings.cut.forced_part_rows)
                        .flag("--lanes", settings.lanes)
                        .parse(argc, argv);
   settings.turns = std::max(1, settings.turns);
-  settings.cut.one_lane = !settings.lanes;
+  settings.cut.one_lane = !settings.lanes && settings.share <= 1;
   if (settings.threads == 0) settings.threads = hardware_threads();
   if (settings.names.empty()) settings.names = {"W5", "W6", "W11", "resnet50"};
   return settings;

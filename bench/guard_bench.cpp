@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -21,40 +22,53 @@ constexpr const char* kHelp =
     R"(usage: guard_bench [options] [W1 W5 ...]     without names: W1 to W6
 
   --threads N    default: all cores
-  --rounds N     pairs of models, made anew each time; default 5, of small models 8 times as many
-  --turns N      of each model of a pair; default 5
+  --seconds N    of each workload, for the guard; default 20
+  --turns N      couples of turns of each pair of models; default 8
   --wall         wall time instead of the process's CPU time: for a quiet machine
+  --guard-only   without the saves
 
-Of each workload two lines. The time of a step without and with the guard: of each pair the least of
-turns that alternate, then the median of the pairs, because where a model's memory happens to stand
-moves a small step by more than the guard does. And the stall of a save beside the steps against a
-plain memcpy of the state, medians.
+Of each workload two lines. The time of a step without and with the guard: two models take turns of
+some 10 ms, of 10 or of 2 steps, off on, on off, ..., and each couple gives a ratio, so that a
+machine that changes its speed changes both; models are made anew after some couples, because where
+their memory happens to stand moves a small step by more than the guard does. Printed are the
+median of the couples and twice its standard error: that of the couples, or of the models' medians
+where that is larger. A turn looks at all weights once, as training does once an epoch. And the
+stall of a save beside the steps against a plain memcpy of the state, medians.
 )";
 
 struct Settings {
   int threads = 0;
-  int rounds = 5, turns = 5;
-  bool wall = false;
+  double seconds = 20;
+  int turns = 8;
+  bool wall = false, guard_only = false;
   std::vector<std::string> names;
 
   clockid_t clock() const { return wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID; }
 };
 
-double median(std::vector<double> all) {
+// The element that so large a share of the others is below.
+double quantile(std::vector<double> all, double share) {
   std::ranges::sort(all);
-  return all[all.size() / 2];
+  return all[static_cast<size_t>(share * static_cast<double>(all.size() - 1) + 0.5)];
 }
 
-// A turn: about 50 ms of the small ones, some steps of the largest, in epochs over a few batches.
+double median(const std::vector<double>& all) { return quantile(all, 0.5); }
+
+// Of the median, as if the elements were normal; from their quartiles, so that a few that were
+// disturbed do not count.
+double standard_error(const std::vector<double>& all) {
+  const double between = quantile(all, 0.75) - quantile(all, 0.25);
+  return 0.93 * between / std::sqrt(static_cast<double>(all.size()));
+}
+
 struct Turn {
   int64_t steps;  // Of an epoch.
   int epochs;
 
   explicit Turn(const Workload& workload) {
-    const auto all = static_cast<int64_t>(50'000 / workload.megaflops);
-    steps = std::min<int64_t>(workload.steps, workload.megaflops < 1000 ? all : 2);
-    epochs =
-        static_cast<int>(std::clamp<int64_t>(all / steps, 1, workload.megaflops < 1000 ? 1 : 5));
+    const bool small = workload.megaflops < 100;
+    steps = std::min<int64_t>(workload.steps, workload.megaflops < 1 ? 1000 : small ? 50 : 2);
+    epochs = small || workload.megaflops > 10'000 ? 1 : 5;
   }
 };
 
@@ -73,41 +87,55 @@ class Side {
                             .guard = {.policy = policy}});
     fit_->run();
   }
-  void turn(clockid_t clock) {
+  // Microseconds of a step.
+  double turn(clockid_t clock) {
     const double start = seconds_of(clock);
     fit_->run();
     const double us = 1e6 * (seconds_of(clock) - start);
-    least_ = std::min(least_, us / static_cast<double>(turn_.steps * turn_.epochs));
+    return us / static_cast<double>(turn_.steps * turn_.epochs);
   }
-  double least() const { return least_; }
 
  private:
   Turn turn_;
   Model model_;
   std::optional<FitRun> fit_;
-  double least_ = 1e12;
 };
 
-// Of each pair.
+// Of each couple of turns, and the medians of each pair of models.
 struct GuardCost {
-  std::vector<double> without, with, more;
+  std::vector<double> without, ratios, ratios_of_models;
+
+  void add(const std::vector<double>& without_now, const std::vector<double>& ratios_now) {
+    without.insert(without.end(), without_now.begin(), without_now.end());
+    ratios.insert(ratios.end(), ratios_now.begin(), ratios_now.end());
+    ratios_of_models.push_back(median(ratios_now));
+  }
+  double error() const {
+    return std::max(standard_error(ratios), standard_error(ratios_of_models));
+  }
 };
 
 GuardCost guard_cost(const Workload& workload, const Settings& settings) {
+  constexpr int kLeastModels = 3;
   GuardCost cost;
   const WorkloadData data(workload, Turn(workload).steps);
-  // Of small ones many: their differences scatter most.
-  const int rounds = workload.megaflops < 10 ? 8 * settings.rounds : settings.rounds;
-  for (int round = 0; round < rounds; ++round) {
-    Side without(workload, data, settings, GuardOptions::Policy::off);
-    Side with(workload, data, settings, GuardOptions::Policy::stop);
+  const double end = seconds_of(CLOCK_MONOTONIC) + settings.seconds;
+  for (int round = 0; round < kLeastModels || seconds_of(CLOCK_MONOTONIC) < end; ++round) {
+    // Each is the first to be made, and to run, as often as the other.
+    using Policy = GuardOptions::Policy;
+    const bool turned = round % 2 == 1;
+    Side first(workload, data, settings, turned ? Policy::stop : Policy::off);
+    Side second(workload, data, settings, turned ? Policy::off : Policy::stop);
+    std::vector<double> without, ratios;
     for (int turn = 0; turn < settings.turns; ++turn) {
-      without.turn(settings.clock());
-      with.turn(settings.clock());
+      const bool second_first = turn % 2 == 1;
+      double times[2] = {};
+      for (const bool is_second : {second_first, !second_first})
+        times[is_second] = (is_second ? second : first).turn(settings.clock());
+      without.push_back(times[turned]);
+      ratios.push_back(times[!turned] / times[turned]);
     }
-    cost.without.push_back(without.least());
-    cost.with.push_back(with.least());
-    cost.more.push_back(with.least() - without.least());
+    cost.add(without, ratios);
   }
   return cost;
 }
@@ -174,7 +202,7 @@ SaveCost save_cost(const Workload& workload, const Settings& settings, double st
   const auto every = std::max<int64_t>(4, static_cast<int64_t>(kBetweenSaves / step_us));
   const Path folder = std::filesystem::temp_directory_path() /
                       fmt::format("guard_bench.{}.{}", workload.name, ::getpid());
-  const int saves = settings.rounds * settings.turns;
+  constexpr int kSaves = 25;
   const int64_t steps = std::min(every, workload.steps);
   const WorkloadData data(workload, steps);
   Model model = workload.model();
@@ -185,7 +213,7 @@ SaveCost save_cost(const Workload& workload, const Settings& settings, double st
   FitRun fit(
       model, data.source,
       {.batch_size = workload.batch,
-       .epochs = static_cast<int>((saves * every + steps) / steps),
+       .epochs = static_cast<int>((kSaves * every + steps) / steps),
        .shuffle = false,
        .callbacks = {watch},
        .verbose = 0,
@@ -200,13 +228,16 @@ SaveCost save_cost(const Workload& workload, const Settings& settings, double st
 
 void print(const Workload& workload, const Settings& settings) {
   const GuardCost guard = guard_cost(workload, settings);
-  const double without = median(guard.without), more = median(guard.more);
+  const double without = median(guard.without), more = median(guard.ratios) - 1;
+  const double error = 2 * guard.error();
   std::printf(
-      "%-4s guard %10.2f -> %10.2f us a step: %+.2f us, %+.2f %% (of %d pairs: %+.2f to "
-      "%+.2f us)\n",
-      workload.name.c_str(), without, median(guard.with), more, 100 * more / without,
-      static_cast<int>(guard.more.size()), std::ranges::min(guard.more),
-      std::ranges::max(guard.more));
+      "%-4s guard %10.2f us a step without: %+.2f +- %.2f us, %+.2f +- %.2f %% (%d couples, %d "
+      "pairs "
+      "of models)\n",
+      workload.name.c_str(), without, without * more, without * error, 100 * more, 100 * error,
+      static_cast<int>(guard.ratios.size()), static_cast<int>(guard.ratios_of_models.size()));
+  std::fflush(stdout);
+  if (settings.guard_only) return;
   const SaveCost save = save_cost(workload, settings, without);
   const double stall = median(save.stalls), copy = median(save.copies);
   std::printf("%-4s save of %.2f MiB: stall %.1f us, memcpy %.1f us: %.2f x, %+.1f us\n",
@@ -219,9 +250,10 @@ void run(int argc, char** argv) {
   Settings settings;
   settings.names = Arguments()
                        .value("--threads", settings.threads)
-                       .value("--rounds", settings.rounds)
+                       .value("--seconds", settings.seconds)
                        .value("--turns", settings.turns)
                        .flag("--wall", settings.wall)
+                       .flag("--guard-only", settings.guard_only)
                        .parse(argc, argv);
   if (settings.threads == 0) settings.threads = hardware_threads();
   if (settings.names.empty()) settings.names = {"W1", "W2", "W3", "W4", "W5", "W6"};

@@ -137,7 +137,9 @@ def table(sources):
 
 def main(arguments):
     root = pathlib.Path(arguments[0] if arguments else ".")
-    paths = [p for folder in FOLDERS for p in sorted((root / folder).rglob("*")) if p.suffix in (".h", ".cpp")]
+    # Not below hidden folders: bench/.venv holds the sources of others.
+    found = [p for folder in FOLDERS for p in sorted((root / folder).rglob("*")) if p.suffix in (".h", ".cpp")]
+    paths = [p for p in found if not any(part.startswith(".") for part in p.relative_to(root).parts)]
     sources = [Source(root, path) for path in paths]
     print(table(sources))
     found = list(complaints(sources))

@@ -11,9 +11,12 @@ import sys
 
 KEPT = ("ENVIRONMENT", "FAIL_REGULAR_EXPRESSION", "PASS_REGULAR_EXPRESSION", "RUN_SERIAL",
         "SKIP_REGULAR_EXPRESSION", "SKIP_RETURN_CODE", "TIMEOUT", "WORKING_DIRECTORY", "WILL_FAIL")
-SANITIZED = ("asan", "tsan")
-# What takes a minute or more under a sanitizer begins first, so that no core is idle at the end.
-LONG = ("train_test", "ops_test", "plan_test", "kernels_test")
+# Seconds, about: what takes long begins first, so that no core is idle at the end.
+LONG = {"asan.train_test": 120, "tsan.train_test": 110, "asan.plan_test": 80, "release.train_test": 50,
+        "avx2.train_test": 50, "asan.ops_test": 50, "asan.kernels_test": 50, "release.adding_an_op": 45,
+        "release.allocation_test": 20, "avx2.allocation_test": 20, "release.odd_problems": 20, "avx2.odd_problems": 20,
+        "asan.engine_test": 20, "tsan.engine_test": 20, "asan.spill_test": 20, "asan.golden_fits_test": 20,
+        "tsan.data_test": 20, "release.plan_test": 15, "avx2.plan_test": 15}
 
 
 def quoted(value):
@@ -52,8 +55,7 @@ def entry(preset, test):
     # Most use one core most of the time. The same test of two presets may write to the same folder.
     properties["PROCESSORS"] = 1
     properties["RESOURCE_LOCK"] = test["name"]
-    if preset in SANITIZED and test["name"] in LONG:
-        properties["COST"] = 100
+    properties["COST"] = LONG.get(f"{preset}.{test['name']}", 1)
     yield f"add_test({name} {' '.join(quoted(word) for word in test['command'])})"
     for key, value in properties.items():
         yield f"set_tests_properties({name} PROPERTIES {key} {quoted(value)})"

@@ -34,6 +34,13 @@ inline void promise_growth(int64_t before, int64_t most, std::string_view since)
                                       bytes_text(growth), since, bytes_text(most)));
 }
 
+// Promises that it has allocated at most so many bytes more, whatever code has come into memory.
+inline void promise_allocations(int64_t before, int64_t most, std::string_view since) {
+  const int64_t growth = std::max<int64_t>(0, allocated_bytes() - before);
+  promise(growth <= most, fmt::format("{} allocated since {}, at most {} were promised",
+                                      bytes_text(growth), since, bytes_text(most)));
+}
+
 // Numbers from 0 to 1, as np.random.rand gives them.
 template <typename T>
 std::vector<T> random_numbers(int64_t count, uint64_t seed = 1) {

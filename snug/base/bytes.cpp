@@ -12,7 +12,7 @@ namespace snug {
 namespace {
 
 constexpr double kEndOfInt64 = 9223372036854775808.0;
-constexpr std::string_view kLetters = "kmgt";
+constexpr std::string_view kLetters = "kmgtpe";
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

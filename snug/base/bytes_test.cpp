@@ -20,6 +20,8 @@ TEST(Bytes, ReadsEveryForm) {
   EXPECT_EQ(parse_bytes("10kb"), 10'000);
   EXPECT_EQ(parse_bytes(" 3 k "), 3_KiB);
   EXPECT_EQ(parse_bytes("1TiB"), 1024_GiB);
+  EXPECT_EQ(parse_bytes("2PiB"), 2048 * 1024_GiB);
+  EXPECT_EQ(parse_bytes("1EB"), 1000000000000000000);
 }
 
 TEST(Bytes, KeepsEveryDigitOfAWholeNumber) {

@@ -37,7 +37,8 @@ void GrowingFile::flush() {
   }
   is_torn_ = false;
   bytes_ += static_cast<int64_t>(pending_.size());
-  pending_.clear();
+  // A large record is not held as long as the file is open.
+  std::string().swap(pending_);
 }
 
 bool GrowingFile::go_back(int64_t bytes, std::string pending) {

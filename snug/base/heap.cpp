@@ -4,14 +4,25 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "snug/base/memory.h"
 #include "snug/base/proc.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SNUG_ADDRESS_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SNUG_ADDRESS_SANITIZED
+#endif
+#endif
+#ifdef SNUG_ADDRESS_SANITIZED
+#include <sanitizer/allocator_interface.h>
+#endif
 
 namespace snug {
 namespace {
@@ -37,9 +48,16 @@ void release_small_blocks() {
   };
   try {
     std::thread(free_all).join();
-  } catch (const std::system_error&) {
-    free_all();  // The system has no more threads: they stay with this one.
+  } catch (const std::exception&) {
+    free_all();  // The system has no thread or no memory for one: they stay with this one.
   }
+}
+
+// The address sanitizer keeps what is freed for a while; a budget would count all of it.
+void release_quarantine() {
+#ifdef SNUG_ADDRESS_SANITIZED
+  __sanitizer_purge_allocator();
+#endif
 }
 
 // /proc/self/smaps: "<begin>-<end> rw-p ... [heap]", and its "Rss: <number> kB" below.
@@ -66,7 +84,15 @@ int64_t resident_in_use() {
 void release_free_heap() {
   release_small_blocks();
   malloc_trim(0);
+  release_quarantine();
 }
+
+void release_large_free_heap() {
+  constexpr size_t kLarge = 512 << 10;
+  if (mallinfo2().fordblks >= kLarge) release_free_heap();
+}
+
+void use_one_heap() { mallopt(M_ARENA_MAX, 1); }
 
 void forget_peak() {
   // Linux 4.0 and later; elsewhere the peak stays, which only makes a plan more careful.

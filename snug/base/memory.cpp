@@ -1,8 +1,12 @@
 #include "snug/base/memory.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "snug/base/cgroup.h"
 #include "snug/base/error.h"
@@ -17,21 +21,48 @@ int64_t own_status(std::string_view key) {
   return number_after(lines_of("/proc/self/status"), key).value_or(0);
 }
 
+using Lines = std::vector<std::string>;
+
 // /proc/self/limits: "Max address space   <soft>   <hard>   bytes", with "unlimited" for none.
-void add_rlimit(AvailableMemory& memory, const fs::path& root, std::string_view name,
-                std::string_view title, std::string_view used_key) {
-  for (const std::string& line : lines_of(root / "proc/self/limits")) {
+struct Rlimit {
+  const char *name, *title, *used_key;
+};
+
+void add_rlimit(AvailableMemory& memory, const Lines& limits, const Lines& status,
+                const Rlimit& which) {
+  for (const std::string& line : limits) {
+    const std::string_view title = which.title;
     if (!line.starts_with(title)) continue;
     const auto limit = number_after({"soft " + line.substr(title.size())}, "soft");
-    const auto used = number_after(lines_of(root / "proc/self/status"), used_key);
-    if (limit) memory.limits.push_back({std::string(name), *limit, used.value_or(0)});
+    const auto used = number_after(status, which.used_key);
+    if (limit) memory.limits.push_back({which.name, *limit, used.value_or(0)});
   }
 }
 
 }  // namespace
 
-int64_t resident_bytes() { return own_status("VmRSS:"); }
+int64_t resident_bytes() {
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  const int64_t bytes = resident_bytes(file);
+  if (file >= 0) close(file);
+  return bytes;
+}
+
+int64_t resident_bytes(int statm) {
+  static const int64_t page_bytes = sysconf(_SC_PAGESIZE);
+  std::array<char, 128> text{};
+  const ssize_t length = pread(statm, text.data(), text.size(), 0);
+  const std::string_view all(text.data(), static_cast<size_t>(std::max<ssize_t>(0, length)));
+  const size_t second = all.find(' ');
+  if (second == std::string_view::npos) return 0;
+  int64_t pages = 0;
+  std::from_chars(all.data() + second + 1, all.data() + all.size(), pages);
+  return pages * page_bytes;
+}
+
 int64_t peak_resident_bytes() { return own_status("VmHWM:"); }
+
+int64_t allocated_bytes() { return own_status("RssAnon:"); }
 
 int64_t kernel_bytes() {
   // A thread's stack in the kernel, and its other structures; measured as what a cgroup charges.
@@ -55,12 +86,14 @@ AvailableMemory available_memory(const fs::path& root) {
         "budget yourself",
         (root / "proc/meminfo").string());
   }
-  const auto pid = number_after(lines_of(root / "proc/self/status"), "Pid:");
+  const Lines status = lines_of(root / "proc/self/status");
+  const Lines limits = lines_of(root / "proc/self/limits");
+  const auto pid = number_after(status, "Pid:");
 
   AvailableMemory memory;
   memory.limits = cgroup_limits(root, static_cast<int>(pid.value_or(0)));
-  add_rlimit(memory, root, "RLIMIT_AS", "Max address space", "VmSize:");
-  add_rlimit(memory, root, "RLIMIT_DATA", "Max data size", "VmData:");
+  add_rlimit(memory, limits, status, {"RLIMIT_AS", "Max address space", "VmSize:"});
+  add_rlimit(memory, limits, status, {"RLIMIT_DATA", "Max data size", "VmData:"});
   memory.limits.push_back({"MemAvailable", *total, *total - *available});
   std::stable_sort(memory.limits.begin(), memory.limits.end(),
                    [](const auto& a, const auto& b) { return a.free_bytes() < b.free_bytes(); });

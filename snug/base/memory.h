@@ -10,7 +10,13 @@ namespace snug {
 
 // Resident memory now (VmRSS) and at its peak (VmHWM), in bytes.
 int64_t resident_bytes();
+// The same from /proc/self/statm ("<size> <resident> ...", in pages), which is open: for who asks
+// often. Allocates nothing; 0 where the system does not say.
+int64_t resident_bytes(int statm);
 int64_t peak_resident_bytes();
+// What of the resident memory the process has allocated (RssAnon): heap, stacks and mappings, not
+// pages of code and other files, which come when they are first used.
+int64_t allocated_bytes();
 
 // What the kernel keeps for this process and a memory cgroup charges beside its pages: page tables,
 // stacks of its threads, and what it knows of files and mappings.

@@ -1,13 +1,17 @@
 #include "snug/base/memory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <map>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
+#include "snug/base/proc.h"
 #include "snug/testing/sanitized.h"
 #include "snug/testing/temp_dir.h"
 
@@ -235,6 +239,29 @@ TEST(Memory, ResidentBytesFollowTouchedPages) {
   EXPECT_GE(peak_resident_bytes(), before + 60_MiB);
   const int64_t now = resident_bytes();  // Before the peak: reading the files may take a page.
   EXPECT_GE(peak_resident_bytes(), now);
+}
+
+TEST(AllocatedBytes, AreNotThoseOfFiles) {
+  const TempDir folder;
+  const std::filesystem::path path = folder.path() / "file";
+  std::ofstream(path) << std::string(16_MiB, 'a');
+  const int64_t resident = resident_bytes(), allocated = allocated_bytes();
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  void* const mapped =
+      mmap(nullptr, 16_MiB, PROT_READ, MAP_SHARED | MAP_POPULATE, file, /*offset=*/0);
+  close(file);
+  ASSERT_NE(mapped, MAP_FAILED);
+  EXPECT_GT(resident_bytes(), resident + 14_MiB);
+  EXPECT_LT(allocated_bytes(), allocated + 2_MiB);
+  munmap(mapped, 16_MiB);
+  const std::vector<char> touched(16_MiB, 1);
+  EXPECT_GT(allocated_bytes() + touched.front(), allocated + 14_MiB);
+}
+
+TEST(ResidentBytes, IsWhatTheSystemSays) {
+  const int64_t said = number_after(lines_of("/proc/self/status"), "VmRSS:").value();
+  EXPECT_NEAR(static_cast<double>(resident_bytes()), static_cast<double>(said), 2 << 20);
+  EXPECT_EQ(resident_bytes(-1), 0);
 }
 
 }  // namespace

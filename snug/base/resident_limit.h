@@ -35,7 +35,8 @@ class WithoutResidentLimit {
   int64_t outer_;
 };
 
-// What is resident now (VmRSS), without an allocation; 0 where the system does not say.
+// What is resident now, without an allocation, from a file that stays open: for a program that owns
+// its process, where nobody else closes it.
 int64_t resident_now();
 
 namespace resident_limit {

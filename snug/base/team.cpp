@@ -90,16 +90,28 @@ bool Team::run(int parts, int threads, Body body, void* context) {
   left_.store(count - 1, std::memory_order_relaxed);
   round_ = ((round_ | kThreadsMask) + 1) | static_cast<uint32_t>(count);
   for (int thread = 1; thread < count; ++thread) {
+    seats_[thread].open.store(round_, std::memory_order_relaxed);
     // Not release: notify_one looks whether the thread sleeps, which must not happen before.
     seats_[thread].round.store(round_, std::memory_order_seq_cst);
     seats_[thread].round.notify_one();
   }
   in_team = true;
   job_.run(0, count);
+  for (int thread = 1; thread < count; ++thread) run_seat(thread, round_);
   in_team = false;
   for (int left = left_.load(std::memory_order_acquire); left != 0;)
     left = patience_.await_change(left_, left);
   return true;
+}
+
+// The thread of the seat, or the caller, whoever is first. While a round is open to nobody else its
+// job stays: the caller waits for whoever has it.
+bool Team::run_seat(int thread, uint32_t round) {
+  uint32_t open = round;
+  if (!seats_[thread].open.compare_exchange_strong(open, 0, std::memory_order_acq_rel))
+    return false;
+  job_.run(thread, static_cast<int>(round & kThreadsMask));
+  return left_.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
 // Without exceptions: kernels are in the middle of a step.
@@ -127,8 +139,7 @@ void Team::work(int thread) {
   uint32_t round = 0;  // No seat is given this one: two threads at least take part.
   while (true) {
     round = patience.await_change(seats_[thread].round, round);
-    job_.run(thread, static_cast<int>(round & kThreadsMask));
-    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
+    if (run_seat(thread, round)) left_.notify_one();
   }
 }
 

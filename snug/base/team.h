@@ -23,8 +23,10 @@ class Team {
   static bool runs_here();
 
   // Part p is called by thread p % threads, the caller being thread 0, so that the same part of two
-  // calls is on the same thread. False, and nothing is called, if another thread is in here. With
-  // fewer threads where the system gives no more.
+  // calls is on the same thread; but the caller, once it has done its own, does not wait for
+  // threads that have not begun: on a busy machine they may not get a core for milliseconds. False,
+  // and nothing is called, if another thread is in here. With fewer threads where the system gives
+  // no more.
   bool run(int parts, int threads, Body body, void* context);
 
  private:
@@ -50,6 +52,8 @@ class Team {
     std::chrono::nanoseconds awake_ = kMostAwake;
   };
 
+  // The parts of a thread, unless somebody has them; whether they were the last of the round.
+  bool run_seat(int thread, uint32_t round);
   static void* start(void* place);
   bool add_thread();
   void work(int thread);
@@ -57,6 +61,7 @@ class Team {
   // A thread looks at its own only: who takes no part in a round sleeps on.
   struct alignas(64) Seat {
     std::atomic<uint32_t> round{0};
+    std::atomic<uint32_t> open{0};  // The round whose parts nobody has taken, or 0.
   };
 
   std::mutex taken_;

@@ -38,13 +38,39 @@ TEST(Team, RoundsOfDifferentSizesFollowEachOther) {
 }
 
 TEST(Team, APartStaysOnItsThread) {
-  std::vector<std::thread::id> first(3), again(3);
-  parallel_parts(3, [&](int part) { first[part] = std::this_thread::get_id(); });
-  parallel_parts(3, [&](int part) { again[part] = std::this_thread::get_id(); });
+  parallel_parts(3, [](int) {});
+  // The caller does not wait for who has not begun: it begins last here.
+  const auto slow_caller = [&] {
+    std::vector<std::thread::id> threads(3);
+    std::atomic<int> others = 0;
+    parallel_parts(3, [&](int part) {
+      threads[part] = std::this_thread::get_id();
+      others += part > 0;
+      while (part == 0 && others < 2) std::this_thread::yield();
+    });
+    return threads;
+  };
+  const std::vector<std::thread::id> first = slow_caller(), again = slow_caller();
   EXPECT_EQ(first, again);
   EXPECT_EQ(first[0], std::this_thread::get_id());
   EXPECT_NE(first[0], first[1]);
   EXPECT_NE(first[1], first[2]);
+}
+
+// A hundred threads cannot all have begun when the caller's part of nothing is over.
+TEST(Team, NobodyWaitsForWhoHasNotBegun) {
+  int by_caller = 0;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::atomic<int>> runs(100);
+    std::atomic<int> taken = 0;
+    parallel_parts(100, [&, caller = std::this_thread::get_id()](int part) {
+      ++runs[part];
+      taken += part > 0 && std::this_thread::get_id() == caller;
+    });
+    for (const auto& count : runs) ASSERT_EQ(count, 1);
+    by_caller += taken;
+  }
+  EXPECT_GT(by_caller, 0);
 }
 
 TEST(Team, MoreThreadsThanItCanNumber) {

@@ -8,7 +8,7 @@ namespace snug {
 // Calls body(context, part) for part = 0 .. parts-1, each exactly once, on up to `threads` threads;
 // returns when all are done. With one thread, inside another parallel region, or while another
 // thread has its parts run, it calls in order on this thread. A part with the same number is on the
-// same thread in every call from one thread. The body must not throw.
+// same thread in every call from one thread, unless that thread is late. The body must not throw.
 void run_parts(int parts, int threads, void (*body)(void* context, int part), void* context);
 
 template <typename Body>

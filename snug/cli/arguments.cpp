@@ -46,6 +46,7 @@ Examples:
                                          with other settings, each by its path
   snug fit run.yaml --dry-run            plan it, and stop before the first step
   snug fit run.yaml --resume             go on with the newest run, from its last checkpoint
+  snug fit run.yaml --resume --run 2     go on with runs/NAME/2
   snug fit run.yaml fit.guard=skip       leave out batches whose numbers are bad
                                          (stop, the default; skip; rollback; off)
   snug fit run.yaml fit.checkpoint.every_seconds=10
@@ -109,7 +110,7 @@ struct Line {
   std::string run_file, runs = "runs", against, label, action, output;
   std::vector<std::string> files;
   std::vector<std::string> settings;
-  std::string memory, batch_sizes, epochs, seed, threads;
+  std::string memory, batch_sizes, epochs, seed, threads, run;
   std::string problem_file, curve_file, html_file;
   bool json = false, dry_run = false, resume = false, text = false;
 };
@@ -140,6 +141,10 @@ void add_run_options(CLI::App* command, Line& line) {
       ->capture_default_str();
 }
 
+void add_run_number(CLI::App* command, Line& line, const char* about) {
+  command->add_option("--run", line.run, about)->type_name("N");
+}
+
 void add_fit(CLI::App& app, Line& line) {
   CLI::App* fit = add_command(app, "fit", "Train a model", kFitExamples);
   add_run_options(fit, line);
@@ -147,7 +152,10 @@ void add_fit(CLI::App& app, Line& line) {
   fit->add_option("--epochs", line.epochs, "Times to go over the data")->type_name("N");
   fit->add_option("--seed", line.seed, "Of weights, shuffling and dropout")->type_name("N");
   fit->add_flag("--dry-run", line.dry_run, "Plan and stop before the first step");
-  fit->add_flag("--resume", line.resume, "Go on with the newest run of this name");
+  fit->add_flag("--resume", line.resume,
+                "Go on with the newest run of this name; warns of settings and data that are not "
+                "what they were");
+  add_run_number(fit, line, "Go on with this one of runs/NAME/N instead of the newest");
 }
 
 void add_checkpoint(CLI::App& app, Line& line) {
@@ -202,11 +210,14 @@ void add_all(CLI::App& app, Line& line) {
   CLI::App* summary = add_command(app, "summary", "The layers of a model", kSummaryExamples);
   add_run_options(summary, line);
   add_checkpoint(app, line);
-  add_run_options(add_command(app, "evaluate", "Loss and metrics of a model", kEvaluateExamples),
-                  line);
+  CLI::App* evaluate =
+      add_command(app, "evaluate", "Loss and metrics of a model", kEvaluateExamples);
+  add_run_options(evaluate, line);
   CLI::App* predict = add_command(app, "predict", "What a model makes of data", kPredictExamples);
   add_run_options(predict, line);
   predict->add_option("--output", line.output, "The file for them")->type_name("FILE.npy|.csv");
+  for (CLI::App* command : {evaluate, predict})
+    add_run_number(command, line, "Take the model of this one of runs/NAME/N, not of the newest");
   CLI::App* convert =
       add_command(app, "convert", "A model from format to format", kConvertExamples);
   convert->add_option("model", line.run_file, "The model file")->type_name("IN");
@@ -235,9 +246,25 @@ void refuse_empty(const CLI::App& command) {
   }
 }
 
+// Of "2", "runs/NAME/2" or "--resume=2": what a person means who writes that behind --resume.
+std::string run_in(const std::string& word) {
+  const std::string last = word.substr(word.find_last_of("=/") + 1);
+  return last.find_first_not_of("0123456789") == std::string::npos ? last : "";
+}
+
+[[noreturn]] void refuse_resume_of(const std::string& word) {
+  const std::string run = run_in(word).empty() ? "N" : run_in(word);
+  throw Error(
+      "{}: --resume takes no value, and goes on with the newest run of the name; for "
+      "runs/NAME/{} give --resume --run {}",
+      word, run, run);
+}
+
 Override setting_of(const std::string& word) {
   const size_t sign = word.find('=');
   if (sign == std::string::npos || sign == 0) {
+    if (std::filesystem::exists(word))
+      throw Error("{}: files of rows are given as data={}", word, word);
     throw Error("{}: what is it? A setting has the form path=value, such as fit.epochs=3", word);
   }
   std::string path = word.substr(0, sign);
@@ -274,6 +301,18 @@ void add_batch_sizes(Arguments& arguments, const std::string& sizes) {
   }
 }
 
+int64_t run_number_of(const CLI::App& command, const Line& line) {
+  if (line.run.empty()) return 0;
+  const YamlValue value{.kind = YamlValue::Kind::scalar,
+                        .text = line.run,
+                        .where = "--run " + line.run,
+                        .path = "the number of a run"};
+  if (command.get_name() == "fit" && !line.resume)
+    value.fail("it names the run that --resume goes on with; give --resume too, or leave it out");
+  if (value.as_int() < 1) value.refuse("a whole number of 1 or more, N of runs/NAME/N");
+  return value.as_int();
+}
+
 // Before anything is computed for the file.
 void expect_folder(std::string_view option, const Path& file) {
   const Path folder = file.parent_path();
@@ -298,6 +337,7 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
                       .json = line.json,
                       .dry_run = line.dry_run,
                       .resume = line.resume,
+                      .run_number = run_number_of(command, line),
                       .problem_file = line.problem_file,
                       .curve_file = line.curve_file,
                       .html_file = line.html_file};
@@ -325,7 +365,11 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
   if (arguments.output.empty() && arguments.command == "predict")
     throw Error("to which file? For example: snug predict {} --output predictions.npy",
                 arguments.run_file);
-  for (const std::string& word : line.settings) arguments.settings.push_back(setting_of(word));
+  for (const std::string& word : line.settings) {
+    if (line.resume && word.find('=') == std::string::npos && !run_in(word).empty())
+      refuse_resume_of(word);
+    arguments.settings.push_back(setting_of(word));
+  }
   add_override(arguments, "memory", line.memory);
   add_override(arguments, "epochs", line.epochs);
   add_override(arguments, "seed", line.seed);
@@ -345,6 +389,9 @@ std::string version() { return SNUG_VERSION; }
 bool Arguments::is_watched() const { return ::isatty(json ? STDERR_FILENO : STDOUT_FILENO) != 0; }
 
 ParsedArguments parse_arguments(std::span<const std::string> words) {
+  for (const std::string& word : words) {
+    if (word.starts_with("--resume=")) refuse_resume_of(word);
+  }
   CLI::App app{kAbout};
   Line line;
   add_all(app, line);

@@ -1,6 +1,7 @@
 #include "snug/cli/class_names.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "snug/cli/json_text.h"
 #include "snug/data/columns.h"
@@ -45,7 +46,9 @@ std::vector<std::string> NamedClasses::columns() const {
 }
 
 const std::string& NamedClasses::of(const float* row) const {
-  if (width_ == 1) return names_[row[0] >= threshold_ ? 1 : 0];
+  static const std::string kNone;
+  if (std::any_of(row, row + width_, [](float number) { return std::isnan(number); })) return kNone;
+  if (width_ == 1) return names_[row[0] > threshold_ ? 1 : 0];
   return names_[static_cast<size_t>(std::max_element(row, row + width_) - row)];
 }
 

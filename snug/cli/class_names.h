@@ -18,14 +18,14 @@ class NamedClasses {
  public:
   NamedClasses() = default;
   // `width` numbers a row are one for each class, or one number for two of them, which is the
-  // second from `threshold` on. Anything else has no names.
+  // second above `threshold`, as accuracy has it. Anything else has no names.
   NamedClasses(std::vector<std::string> names, int64_t width, float threshold);
 
   explicit operator bool() const { return !names_.empty(); }
   const std::vector<std::string>& names() const { return names_; }
   // What each number of a row is about.
   std::vector<std::string> columns() const;
-  // The class of a row.
+  // The class of a row; empty where a number of it is none.
   const std::string& of(const float* row) const;
 
  private:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "snug/data/columns.h"
 
 namespace snug::cli {
@@ -35,6 +37,11 @@ TEST(NamedClasses, AreFoundInARow) {
   EXPECT_EQ(two.of(&logit), "yes");
   EXPECT_EQ(two.of(&other), "no");
   EXPECT_EQ(two.columns(), Names{"yes"});
+  const float half = 0.5F;
+  EXPECT_EQ(NamedClasses({"no", "yes"}, 1, 0.5F).of(&half), "no") << "as accuracy counts it";
+  const float none[] = {0.2F, NAN, 0.1F};
+  EXPECT_EQ(each.of(none), "");
+  EXPECT_EQ(two.of(&none[1]), "");
   EXPECT_FALSE(NamedClasses({"a", "b", "c"}, 4, 0));
   EXPECT_FALSE(NamedClasses({"a", "b", "c"}, 1, 0));
   EXPECT_FALSE(NamedClasses());

@@ -25,6 +25,7 @@ struct Arguments {
   bool json = false;
   bool dry_run = false;
   bool resume = false;
+  int64_t run_number = 0;  // Of the run to go on with, or whose model is used; 0: the newest.
   // Files that plan writes; empty: none.
   Path problem_file, curve_file, html_file;
 

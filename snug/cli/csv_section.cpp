@@ -287,11 +287,64 @@ static void refuse_learned(const YamlValue& data, const Columns& columns) {
       names);
 }
 
+// A column's settings are those that it was fitted with, where they are given.
+static void expect_fitted(const YamlItem& item, const ColumnSetting& wish, const Column& column) {
+  const auto expect = [&](bool is_same, const std::string& was) {
+    if (!is_same)
+      item.value.fail("the model was trained with {} as {}; leave this out, or train another",
+                      item.key, was);
+  };
+  const auto is_given = [&](std::string_view key) {
+    return item.value.is_map() && item.value.find(key) != nullptr;
+  };
+  expect(!wish.use || *wish.use == column.use, std::string(name_of(column.use)));
+  const bool is_value = column.missing == MissingRule::value;
+  const bool has_value = !is_value || wish.missing_value == column.missing_value;
+  expect(!wish.missing || (*wish.missing == column.missing && has_value),
+         is_value ? fmt::format("missing: {}", column.missing_value)
+                  : fmt::format("missing: {}", name_of(column.missing)));
+  const bool has_buckets = is_given("buckets") || is_given("hash");
+  expect(!has_buckets || wish.buckets == column.buckets, fmt::format("hash: {}", column.buckets));
+  expect(
+      !is_given("clip") || (wish.low == column.low && wish.high == column.high),
+      column.is_clipped() ? fmt::format("clip: [{}, {}]", column.low, column.high) : "not clipped");
+}
+
+// Which columns are labels or weights is the model's, too.
+static void expect_fitted(const YamlValue& data, std::string_view key,
+                          const std::vector<std::string>& fitted) {
+  const YamlValue* given = data.find(key);
+  if (given == nullptr || names_of(given) == fitted) return;
+  given->fail("the model was trained with {}; leave this out, or train another",
+              fitted.empty() ? fmt::format("no {}", key)
+                             : fmt::format("{}: {}", key, fmt::join(fitted, ", ")));
+}
+
+// What a model reads of its columns stays as it was fitted. What becomes of categories that it does
+// not know may be said anew.
+static void say_anew(const YamlValue& data, Columns& fitted) {
+  expect_fitted(data, "label", fitted.labels);
+  expect_fitted(data, "sample_weight",
+                fitted.weight.empty() ? std::vector<std::string>() : std::vector{fitted.weight});
+  const YamlValue* settings = data.find("columns");
+  if (settings == nullptr) return;
+  settings->expect_map("a map of columns, such as {age: standardise}");
+  for (const YamlItem& item : settings->items) {
+    const auto column = std::ranges::find(fitted.columns, item.key, &Column::name);
+    if (column == fitted.columns.end())
+      settings->fail("the model was trained on a table without a column \"{}\"", item.key);
+    const ColumnSetting wish = read_column(item.value);
+    expect_fitted(item, wish, *column);
+    if (wish.unseen_is_missing) column->unseen_is_missing = *wish.unseen_is_missing;
+  }
+}
+
 RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request) {
   expect_keys(data, kKeys, "setting of data for CSV files");
   const YamlValue &train = *data.find("train"), *validation = data.find("validation");
   std::optional<Columns> fitted;
   if (!request.fitted.empty()) fitted = Columns::from_json(request.fitted);
+  if (fitted) say_anew(data, *fitted);
   if (fitted && request.inputs_only) drop_targets(*fitted);
   data::CsvOptions options =
       read_options(run, data, request.cache, fitted ? &*fitted : nullptr, request.inputs_only);

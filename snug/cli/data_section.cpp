@@ -144,9 +144,11 @@ RunData open_data(const RunFile& run, const DataRequest& request) {
   refuse_csv_settings(*data);
   expect_keys(*data, kKeys, "setting of data");
   const YamlValue *train = data->find("train"), *validation = data->find("validation");
-  const bool is_plain = std::ranges::any_of(kFiles, [&](auto key) { return data->find(key); });
+  const auto plain = std::ranges::find_if(kFiles, [&](auto key) { return data->find(key); });
+  const bool is_plain = plain != kFiles.end();
   if (is_plain && train != nullptr) {
-    train->fail("the training files are given twice: under train and beside it; keep one");
+    train->fail("data.train names the training files, and so does data.{} ({}); keep one of them",
+                *plain, data->find(*plain)->where);
   }
   if (!is_plain && train == nullptr) data->fail("data has no train; give train: {}", kForms);
   const YamlValue& files = is_plain ? *data : *train;

@@ -51,7 +51,14 @@ std::optional<int64_t> EpochTable::lowest(const std::string& name) const {
   return best;
 }
 
+bool EpochTable::falls(const std::string& name) const {
+  const std::vector<double>& logs = columns_.at(name);
+  return logs.size() < 2 || !(logs.back() >= logs[logs.size() - 2]);
+}
+
 void EpochTable::state(StateVisitor& visitor) {
+  constexpr size_t kAround = 128;  // Names, and what stands before them.
+  visitor.expect((columns_.size() + 1) * (numbers_.size() * sizeof(double) + kAround));
   visitor.visit("numbers of epochs", numbers_);
   std::string names;
   for (const auto& [name, values] : columns_) names += name + "\n";

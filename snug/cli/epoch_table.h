@@ -24,6 +24,8 @@ class EpochTable {
   // The epoch, counted from 0 in this table, with the lowest of these logs; the last of equals.
   // Nullopt where none has any.
   std::optional<int64_t> lowest(const std::string& name) const;
+  // Whether the last epoch has less of these logs than the one before it, or is the first.
+  bool falls(const std::string& name) const;
   void state(StateVisitor& visitor);
 
   // The names of all logs, and a line for each epoch below them; empty where an epoch has no such

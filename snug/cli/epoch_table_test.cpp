@@ -31,5 +31,15 @@ TEST(EpochTable, KnowsTheLowest) {
   EXPECT_EQ(epochs.lowest("val_loss"), 1);
 }
 
+TEST(EpochTable, KnowsWhetherALogStillFalls) {
+  EpochTable table;
+  table.add(0, {{"loss", 2}});
+  EXPECT_TRUE(table.falls("loss"));
+  table.add(1, {{"loss", 1}});
+  EXPECT_TRUE(table.falls("loss"));
+  table.add(2, {{"loss", 1}});
+  EXPECT_FALSE(table.falls("loss"));
+}
+
 }  // namespace
 }  // namespace snug::cli

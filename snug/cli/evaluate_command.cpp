@@ -1,8 +1,11 @@
+#include <cmath>
 #include <cstdio>
 
+#include "snug/base/log.h"
 #include "snug/base/memory.h"
 #include "snug/cli/command.h"
 #include "snug/cli/json_text.h"
+#include "snug/cli/line_settings.h"
 #include "snug/cli/refusing.h"
 #include "snug/cli/trained_session.h"
 #include "snug/train/fit.h"
@@ -14,6 +17,14 @@ int evaluate_command(const Arguments& arguments) {
   TrainedSession session = open_trained(arguments, DataNeed::targets);
   const Logs logs =
       refusing(session.run, [&] { return session.model.evaluate(session.data, session.options); });
+  for (const auto& [name, value] : logs) {
+    if (std::isfinite(value)) continue;
+    log_message(LogLevel::warning,
+                "{} is not finite; whether predictions are, and which of them are not: {} --output "
+                "predictions.csv",
+                name, suggestion(arguments, "predict"));
+    break;
+  }
   if (arguments.json) {
     nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
     for (const auto& [name, value] : logs) metrics[name] = value;

@@ -55,8 +55,9 @@ Json summary_of(const Session& session, const FitPlan& plan, const RunWatch& wat
 
 // A new run has a new directory, once its plan is accepted; one that goes on has its own.
 RunDirectory directory_of(const Arguments& arguments, const Session& session) {
-  return arguments.resume ? RunDirectory::newest(arguments.runs, session.run.name)
-                          : RunDirectory(arguments.runs, session.run.name);
+  const std::string& name = session.run.name;
+  return arguments.resume ? RunDirectory::of(arguments.runs, name, arguments.run_number)
+                          : RunDirectory(arguments.runs, name);
 }
 
 // The memory map of the step, in the memory that the step had: the page stays within the budget.
@@ -110,28 +111,27 @@ std::string kept_text(const Path& directory) {
   return text;
 }
 
-// Of two runs that ran beside each other, --resume takes the one that began last.
-std::string newer_note(const Arguments& arguments, const Session& session,
-                       const RunDirectory& directory) {
+// For suggestions: of two runs that ran beside each other, --resume alone takes the one that began
+// last.
+Arguments with_number(Arguments arguments, const Session& session, const RunDirectory& directory) {
   const Path newest = RunDirectory::newest(arguments.runs, session.run.name).path();
-  if (newest == directory.path()) return "";
-  return fmt::format("move {}, a newer run of the name, to another place first; then ",
-                     newest.string());
+  arguments.run_number =
+      newest == directory.path() ? 0 : std::stoll(directory.path().filename().string());
+  return arguments;
 }
 
 // What can be done about a run that a signal has stopped.
-std::string next_after_signal(const Arguments& arguments, const Session& session, const FitRun& fit,
-                              const RunDirectory& directory) {
+std::string next_after_signal(const Arguments& arguments, const Session& session,
+                              const FitRun& fit) {
   if (!session.fit.checkpoint.is_on())
     return "fit.checkpoint is off, so this run cannot go on from here; leave that out next time";
   // One that the signal met at its very end has saved its end.
   if (fit.was_saved() || !fit.was_interrupted())
-    return fmt::format("{}go on where it stopped: {}", newer_note(arguments, session, directory),
-                       resume_suggestion(arguments));
+    return fmt::format("go on where it stopped: {}", resume_suggestion(arguments));
   return fmt::format(
-      "its last state could not be saved, as warned of above; {}go on from the checkpoint before "
-      "it, if there is one: {}",
-      newer_note(arguments, session, directory), resume_suggestion(arguments));
+      "its last state could not be saved, as warned of above; go on from the checkpoint before it, "
+      "if there is one: {}",
+      resume_suggestion(arguments));
 }
 
 void print_end(const Arguments& arguments, const Session& session, const FitRun& fit,
@@ -145,11 +145,18 @@ void print_end(const Arguments& arguments, const Session& session, const FitRun&
              bytes("budget_bytes"), bytes("planned_bytes"));
   fmt::print("Kept:   {}/ with {}\n", directory.path().string(), kept_text(directory.path()));
   if (summary["exit"] != 0) {
-    fmt::print("Next:   {}\n", next_after_signal(arguments, session, fit, directory));
+    fmt::print("Next:   {}\n", next_after_signal(arguments, session, fit));
     return;
   }
   fmt::print("{}{}", resumed_text(arguments, session, fit, watch.epochs(), directory.path()),
              next_steps(arguments, session, watch.epochs(), directory.path()));
+}
+
+// One that never began would be the newest of its name, with nothing that --resume could go on
+// from.
+void remove_directory(const RunDirectory& directory) {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory.path(), ignored);
 }
 
 // Where it fails, what it has come to is written down.
@@ -158,12 +165,15 @@ void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
   try {
     placed(session.run.file, [&] { fit.run(); });
   } catch (const Error& error) {
+    if (!fit.has_begun()) {
+      // A run that cannot go on so stays as it was.
+      if (!arguments.resume) remove_directory(directory);
+      throw;
+    }
     Json summary = summary_of(session, fit.plan(), watch, error.exit_code());
     summary["error"] = error.what();
     try {
-      // A run that cannot go on so stays as it was.
-      if (!arguments.resume || fit.has_begun())
-        write_results(session, fit, directory, watch, summary);
+      write_results(session, fit, directory, watch, summary);
     } catch (const FileError&) {
       // What went wrong first is what the user must hear.
     }
@@ -171,7 +181,8 @@ void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
       log_message(LogLevel::info,
                   "Kept:   {}/ with a checkpoint of the state before it; once it is mended, go on "
                   "there with\n        {}",
-                  directory.path().string(), resume_suggestion(arguments));
+                  directory.path().string(),
+                  resume_suggestion(with_number(arguments, session, directory)));
     }
     throw;
   }
@@ -198,10 +209,24 @@ void write_start(const Arguments& arguments, const Session& session, FitRun& fit
   }
 }
 
+// Of a run whose checkpoints are damaged, all of them, a model may be left.
+std::unique_ptr<FitRun> make_fit_or_say_what_is_left(const Arguments& arguments, Session& session) {
+  try {
+    return make_fit(session);
+  } catch (const CorruptFile& error) {
+    if (!arguments.resume) throw;
+    const Path model = model_left(directory_of(arguments, session).path());
+    if (model.empty()) throw;
+    throw CorruptFile("{}; its model {} is there, to be trained further in a new run: {}",
+                      error.what(), model.filename().string(),
+                      further_suggestion(arguments, model));
+  }
+}
+
 }  // namespace
 
 int fit_command(const Arguments& given) {
-  const Arguments arguments = with_remembered(given);
+  Arguments arguments = with_remembered(given);
   if (arguments.dry_run) return plan_command(arguments);
   Session session = open_session(arguments);
   choose_progress(session, arguments);
@@ -215,14 +240,18 @@ int fit_command(const Arguments& given) {
     options.directory = at.path() / "checkpoints";
     return options;
   };
+  // One that has nothing to go on from is a new one: what the old one has left stays.
+  if (arguments.resume)
+    arguments.resume = has_checkpoint(arguments, session, directory_of(arguments, session).path());
   session.fit.resume = arguments.resume;
   // A new run has no directory before its plan is accepted; that it saves is planned with.
   if (arguments.resume) {
     const RunDirectory resumed = directory_of(arguments, session);
-    expect_checkpoint(arguments, session, resumed.path());
+    expect_same_callbacks(arguments, session.run, resumed.path());
+    warn_of_changes(resumed.path(), resolved_text(session.run, session.fit, 0), given.settings);
     session.fit.checkpoint = place(resumed);
   }
-  const std::unique_ptr<FitRun> fit = make_fit(session);
+  const std::unique_ptr<FitRun> fit = make_fit_or_say_what_is_left(arguments, session);
 
   const RunDirectory directory = directory_of(arguments, session);
   if (!arguments.resume) fit->set_checkpoint(place(directory));
@@ -236,7 +265,7 @@ int fit_command(const Arguments& given) {
   if (arguments.json) {
     fmt::print("{}\n", json_text(summary));
   } else {
-    print_end(arguments, session, *fit, directory, summary, watch);
+    print_end(with_number(arguments, session, directory), session, *fit, directory, summary, watch);
   }
   return exit_code_of_signal();
 }

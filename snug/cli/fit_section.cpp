@@ -9,6 +9,7 @@
 #include "snug/base/nearest_word.h"
 #include "snug/base/threads.h"
 #include "snug/cli/fit_words.h"
+#include "snug/cli/named_callbacks.h"
 #include "snug/cli/run_file.h"
 #include "snug/cli/yaml_settings.h"
 #include "snug/optim/optimizer.h"
@@ -179,6 +180,14 @@ bool is_among(std::string_view key, std::span<const std::string_view> keys) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
+// The name of the optimizer that stands in a map; Adam, where there is none.
+std::string optimizer_in(const YamlValue& map) {
+  const YamlValue* optimizer = map.find("optimizer");
+  if (optimizer == nullptr || optimizer->is_null()) return "adam";
+  if (optimizer->is_map()) return optimizer->items.empty() ? "adam" : optimizer->items[0].key;
+  return optimizer->is_scalar() ? optimizer->text : "adam";
+}
+
 // What many look for in fit, or beside the optimizer's name, is said of an optimizer or a callback.
 // `what` such a key is not: "setting of fit".
 void refuse_settings_of_parts(const YamlValue& map, std::string_view what) {
@@ -191,8 +200,9 @@ void refuse_settings_of_parts(const YamlValue& map, std::string_view what) {
     std::string right;
     if (is_among(item.key, kOfOptimizers)) {
       const std::string key = item.key == "lr" ? "learning_rate" : item.key;
-      right = fmt::format("optimizer: {{adam: {{{}: {}}}}} (fit.optimizer.adam.{}={})", key, value,
-                          key, value);
+      const std::string name = optimizer_in(map);
+      right = fmt::format("optimizer: {{{}: {{{}: {}}}}} (fit.optimizer.{}.{}={})", name, key,
+                          value, name, key, value);
     } else if (is_among(item.key, kOfStopping)) {
       right = fmt::format("callbacks: [early_stopping: {{{}: {}}}]", item.key, value);
     } else if (item.key == "validation_data") {
@@ -280,13 +290,13 @@ std::vector<Metric> read_metrics(const YamlValue* value) {
   return metrics;
 }
 
-std::vector<CallbackPtr> read_callbacks(const YamlValue* value) {
+std::vector<CallbackPtr> read_callbacks(const RunFile& run) {
   std::vector<CallbackPtr> callbacks;
-  each_named(value, "a callback: {early_stopping: {patience: 3}}", [&](const NamedSettings& named) {
+  for (const NamedSettings& named : named_callbacks(run)) {
     const auto callback = placed(named.where, [&] { return make_callback(named.name); });
     read_settings(named, *callback);
     callbacks.push_back(callback);
-  });
+  }
   return callbacks;
 }
 
@@ -304,6 +314,7 @@ std::map<int64_t, double> read_class_weight(const YamlValue* value) {
     }
     return weights;
   }
+  if (!value->is_list()) value->refuse("a weight for each class, such as {0: 1, 1: 5}");
   for (const double weight : value->as_doubles()) {
     weights.emplace(static_cast<int64_t>(weights.size()), weight);
   }
@@ -322,6 +333,15 @@ std::vector<ConfigurablePtr> plain_fit_settings() {
           std::make_shared<CheckpointSettings>()};
 }
 std::span<const std::string_view> other_fit_settings() { return kOthers; }
+
+std::vector<NamedSettings> named_callbacks(const RunFile& run) {
+  std::vector<NamedSettings> callbacks;
+  const YamlValue* fit = run.section("fit");
+  each_named(fit == nullptr ? nullptr : fit->find("callbacks"),
+             "a callback: {early_stopping: {patience: 3}}",
+             [&](const NamedSettings& named) { callbacks.push_back(named); });
+  return callbacks;
+}
 
 CompileOptions compile_options(const RunFile& run, const CompileOptions& loaded) {
   const YamlValue& fit = fit_of(run);
@@ -364,7 +384,7 @@ FitOptions fit_options(const RunFile& run) {
   options.validation_freq.assign(read.validation_freq.begin(), read.validation_freq.end());
   if (const YamlValue* memory = fit.find("memory")) options.memory = budget_of(*memory);
   options.class_weight = read_class_weight(fit.find("class_weight"));
-  options.callbacks = read_callbacks(fit.find("callbacks"));
+  options.callbacks = read_callbacks(run);
   options.spill = read_spill(fit.find("spill"));
   options.shuffle = read_shuffle(fit.find("shuffle"));
   options.guard = read_guard(fit.find("guard"));

@@ -8,15 +8,10 @@
 namespace snug::cli {
 
 // On one line, or indented. Names of files need not be UTF-8: what is none is replaced.
-template <typename Json>
-std::string json_text(const Json& json, int indent = -1) {
-  return json.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-}
+std::string json_text(const nlohmann::json& json, int indent = -1);
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 
 // An object that was kept as text; an empty one where the text is none.
-inline nlohmann::json json_object(std::string_view text) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return json.is_object() ? json : nlohmann::json::object();
-}
+nlohmann::json json_object(std::string_view text);
 
 }  // namespace snug::cli

@@ -32,6 +32,16 @@ std::string with(std::string text, const std::vector<Override>& settings) {
   return text;
 }
 
+// Options that `fit` alone has are settings for the others.
+std::vector<Override> understood_by(std::string_view command, std::vector<Override> settings) {
+  if (command == "fit") return settings;
+  for (Override& setting : settings) {
+    if (setting.path == "fit.epochs" || setting.path == "fit.seed")
+      setting.place = fmt::format("{}={}", setting.path, setting.value);
+  }
+  return settings;
+}
+
 }  // namespace
 
 std::vector<Override> merged(const std::vector<Override>& earlier,
@@ -88,13 +98,15 @@ std::string typed_text(const std::vector<Override>& settings) {
 
 std::string suggestion(const Arguments& arguments, std::string_view command,
                        const std::vector<Override>& more) {
-  return with(start_of(arguments, command), merged(arguments.settings, more));
+  return with(start_of(arguments, command),
+              understood_by(command, merged(arguments.settings, more)));
 }
 
 std::string remembered_suggestion(const Arguments& arguments, std::string_view command) {
   std::vector<Override> names = arguments.settings;
   std::erase_if(names, [](const Override& setting) { return setting.path != "name"; });
-  return with(start_of(arguments, command), names);
+  const std::string text = with(start_of(arguments, command), names);
+  return arguments.run_number == 0 ? text : fmt::format("{} --run {}", text, arguments.run_number);
 }
 
 std::string resume_suggestion(const Arguments& arguments) {

@@ -28,7 +28,7 @@ std::string typed_text(const std::vector<Override>& settings);
 // shell: "snug fit run.yaml --memory 64MiB fit.epochs=20".
 std::string suggestion(const Arguments& arguments, std::string_view command,
                        const std::vector<Override>& more = {});
-// A command about the newest run of the file, which remembers all but its name.
+// A command about a run of the file (run_number), which remembers all but its name.
 std::string remembered_suggestion(const Arguments& arguments, std::string_view command);
 std::string resume_suggestion(const Arguments& arguments);
 

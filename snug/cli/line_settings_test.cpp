@@ -21,13 +21,16 @@ Arguments arguments() {
 
 TEST(LineSettings, SuggestionsHaveWhatWasGiven) {
   EXPECT_EQ(suggestion(arguments(), "plan"),
-            "snug plan 'my run.yaml' 'data=it'\\''s.csv' --memory 64MiB --epochs 3 name=b");
+            "snug plan 'my run.yaml' 'data=it'\\''s.csv' --memory 64MiB fit.epochs=3 name=b");
   EXPECT_EQ(suggestion(arguments(), "fit", {{"fit.epochs", "6", "fit.epochs=6"}}),
             "snug fit 'my run.yaml' 'data=it'\\''s.csv' --memory 64MiB name=b fit.epochs=6");
   Arguments elsewhere = arguments();
   elsewhere.runs = "/tmp/runs";
   EXPECT_EQ(resume_suggestion(elsewhere),
             "snug fit 'my run.yaml' --runs /tmp/runs name=b --resume");
+  elsewhere.run_number = 3;
+  EXPECT_EQ(resume_suggestion(elsewhere),
+            "snug fit 'my run.yaml' --runs /tmp/runs name=b --run 3 --resume");
 }
 
 TEST(LineSettings, AreRemembered) {

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "snug/base/error.h"
+#include "snug/base/heap.h"
 #include "snug/base/log.h"
 #include "snug/base/memory.h"
 #include "snug/base/threads.h"
@@ -117,6 +118,7 @@ int run(std::span<const std::string> words) {
 
 int main(int argc, char** argv) {
   snug::use_small_pages();
+  snug::use_one_heap();
   snug::ask_for_short_slices();
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   return snug::cli::run(words);

@@ -33,8 +33,10 @@ std::string of_epochs(const Arguments& arguments, const Session& session, const 
   }
   // A callback ended it: it knew why.
   if (trained < session.fit.epochs) return "";
-  return fmt::format("{:<36}{}\n", fmt::format("train longer, {} still falls:", loss),
-                     longer(arguments, session, trained));
+  if (!epochs.falls(loss) || epochs.last().at(loss) == 0) return "";
+  const std::string why =
+      last > 0 ? fmt::format("train longer, {} still falls:", loss) : std::string("train longer:");
+  return fmt::format("{:<36}{}\n", why, longer(arguments, session, trained));
 }
 
 std::string of_predictions(const Arguments& arguments, const Session& session,

@@ -32,19 +32,25 @@ Json json_of(const FitPlan& plan) {
           {"arena_bytes", plan.arena_bytes},     {"process_bytes", plan.process_bytes},
           {"reserve_bytes", plan.reserve_bytes}, {"source_bytes", plan.source_bytes},
           {"ahead_bytes", plan.ahead_bytes},     {"callback_bytes", plan.callback_bytes},
-          {"kernel_bytes", plan.kernel_bytes},   {"measured", plan.is_measured}};
+          {"kernel_bytes", plan.kernel_bytes},   {"step_ns", plan.tried_ns},
+          {"measured", plan.is_measured}};
 }
 
-// Goes as far as a fit does before its first step, so that what it says was measured, and is what
-// fit will say; only for another machine, which has more memory than this one, it stays an
-// estimate.
+// What a run can have on this machine.
+int64_t memory_here() { return resident_bytes() + available_memory().default_budget_bytes(); }
+
+// Goes as far as a fit does before its first step, and makes a few, so that what it says was
+// measured, and is what fit will say; only for another machine, which has more memory than this
+// one, it stays an estimate.
 FitPlan measured_plan(Session& session) {
-  const int64_t here = resident_bytes() + available_memory().default_budget_bytes();
+  const int64_t here = memory_here();
   if (session.fit.memory > here) {
     FitPlan plan = plan_of(session);
     if (plan.needed_bytes() > here) return plan;
   }
-  return make_fit(session)->plan();
+  const std::unique_ptr<FitRun> fit = make_fit(session);
+  fit->time_steps();
+  return fit->plan();
 }
 
 void write_text(const Path& path, const std::string& text) {
@@ -103,8 +109,15 @@ void write_files(const FitPlan& plan, std::span<const CurvePoint> curve,
 
 // What a plan needs is no budget that would do: with less, planning itself has less, and finds
 // another one. Those of the curve were tried.
-std::string next_text(const Arguments& arguments, bool has_curve) {
-  std::string text = fmt::format("It fits. Next: {}\n", suggestion(arguments, "fit"));
+std::string next_text(const Arguments& arguments, const FitPlan& plan, bool has_curve) {
+  const std::string next = suggestion(arguments, "fit");
+  std::string text = fmt::format("It fits. Next: {}\n", next);
+  // One of another machine's: see measured_plan.
+  if (!plan.is_measured) {
+    text =
+        fmt::format("It fits, but not this machine, which leaves {}. Next, on one with more: {}\n",
+                    bytes_text(memory_here()), next);
+  }
   if (has_curve) return text;
   return text + fmt::format("How little memory would do, and what it costs: {} --curve curve.svg\n",
                             suggestion(arguments, "plan"));
@@ -123,7 +136,7 @@ int print_one(Session& session, const Arguments& arguments) {
   } else {
     fmt::print("{}", plan.text());
     if (!curve.empty()) fmt::print("\n{}", curve_text(curve));
-    fmt::print("\n{}", next_text(arguments, !curve.empty()));
+    fmt::print("\n{}", next_text(arguments, plan, !curve.empty()));
   }
   return 0;
 }
@@ -195,9 +208,22 @@ int print_list(Session& session, const Arguments& arguments) {
   return exit;
 }
 
+// What is drawn or written is one plan.
+void expect_one_plan(const Arguments& arguments) {
+  if (arguments.batch_sizes.empty()) return;
+  for (const auto& [option, file] :
+       {std::pair("--curve", &arguments.curve_file), std::pair("--html", &arguments.html_file),
+        std::pair("--dump-problem", &arguments.problem_file)}) {
+    if (file->empty()) continue;
+    throw Error("{} {}: it is of one batch size, and --batch-size gives {}; give one of them",
+                option, file->string(), arguments.batch_sizes.size());
+  }
+}
+
 }  // namespace
 
 int plan_command(const Arguments& arguments) {
+  expect_one_plan(arguments);
   Session session = open_session(arguments);
   add_callbacks(session);
   session.fit.verbose = arguments.is_watched() ? 1 : 0;

@@ -2,28 +2,11 @@
 
 #include <algorithm>
 
-#include "snug/base/error.h"
-#include "snug/data/file_list.h"
-
 namespace snug::cli {
 namespace {
 
 // "t.csv" of "t.csv: line 19".
 std::string file_of(const std::string& place) { return place.substr(0, place.rfind(": ")); }
-
-// All texts of the section that may be paths.
-void add_files(const RunFile& run, const YamlValue& value, std::vector<Path>& files) {
-  for (const YamlItem& item : value.items) add_files(run, item.value, files);
-  for (const YamlValue& element : value.list) add_files(run, element, files);
-  if (!value.is_scalar() || value.text.empty()) return;
-  try {
-    const std::vector<Path> pattern = {run.path(value)};
-    const std::vector<Path> found = list_files(real_files(), pattern);
-    files.insert(files.end(), found.begin(), found.end());
-  } catch (const FileError&) {
-    // It is no path.
-  }
-}
 
 }  // namespace
 
@@ -42,20 +25,6 @@ RowNames row_names(const TrainedSession& session) {
             const std::string place = rows->place(0, row);
             return from < place.size() ? place.substr(from) : place;
           }};
-}
-
-void refuse_own_data(const RunFile& run, const std::vector<Path>& files) {
-  std::vector<Path> data;
-  add_files(run, *run.section("data"), data);
-  for (const Path& file : files) {
-    const bool is_read = std::ranges::any_of(data, [&](const Path& path) {
-      std::error_code error;
-      return std::filesystem::equivalent(path, file, error);
-    });
-    if (is_read)
-      throw Error("--output {}: this file is among the data that is read; give another one",
-                  file.string());
-  }
 }
 
 }  // namespace snug::cli

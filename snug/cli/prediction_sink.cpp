@@ -1,5 +1,7 @@
 #include "snug/cli/prediction_sink.h"
 
+#include <cmath>
+
 #include "snug/base/error.h"
 #include "snug/data/npy_writer.h"
 
@@ -105,8 +107,10 @@ class CsvSink final : public PredictionSink {
     for (const std::vector<float>& all : batch_) {
       const size_t elements = all.size() / rows;
       for (size_t k = 0; k < elements; ++k) {
+        const float number = all[row * elements + k];
+        // Without the sign that a NaN may have.
         fmt::format_to(std::back_inserter(lines), "{}{}", first ? "" : ",",
-                       all[row * elements + k]);
+                       std::isnan(number) ? std::abs(number) : number);
         first = false;
       }
     }

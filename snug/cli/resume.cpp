@@ -1,11 +1,15 @@
 #include "snug/cli/resume.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "snug/base/file_lock.h"
 #include "snug/base/log.h"
 #include "snug/cli/line_settings.h"
+#include "snug/cli/named_callbacks.h"
 #include "snug/cli/run_directory.h"
+#include "snug/train/callbacks.h"
 
 namespace snug::cli {
 namespace {
@@ -24,7 +28,7 @@ bool may_be_same(const std::string& before, const std::string& now) {
          std::filesystem::equivalent(before, now, error);
 }
 
-void expect_same_model(const RunFile& run, const Path& directory) {
+void expect_same_model(const RunFile& run, const Path& directory, bool is_newest) {
   const Path file = directory / "run.yaml";
   if (!real_files().size(file)) return;
   const std::string before = model_file_of(read_run_file(file.string(), {}));
@@ -34,13 +38,14 @@ void expect_same_model(const RunFile& run, const Path& directory) {
     return model.empty() ? "the layers of a run file" : "the model " + model;
   };
   throw Error(
-      "{}: this run, the newest of the name {}, has trained {}, not {}; to go on with it, give "
-      "what it was started with; to go on with another run, its name=NAME; to start one, leave "
-      "--resume out",
-      directory.string(), run.name, named(before), named(now));
+      "{}: this run{} has trained {}, not {}; to go on with it, give what it was started with; to "
+      "go on with another run, its name=NAME, or --run N for an older one of the name; to start "
+      "one, leave --resume out",
+      directory.string(), is_newest ? fmt::format(", the newest of the name {},", run.name) : "",
+      named(before), named(now));
 }
 
-bool has_checkpoint(const Path& directory) {
+bool holds_checkpoint(const Path& directory) {
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error)) return false;
   const std::vector<std::string> names = real_files().list(directory);
@@ -49,12 +54,103 @@ bool has_checkpoint(const Path& directory) {
   });
 }
 
+// By the names of their classes, for a file may write them in several ways.
+std::vector<std::string> callback_classes_of(const RunFile& run) {
+  std::vector<std::string> classes;
+  for (const NamedSettings& callback : named_callbacks(run))
+    classes.emplace_back(make_callback(callback.name)->class_name());
+  return classes;
+}
+
+// Of `from` without as many of `without`.
+std::vector<std::string> difference(std::vector<std::string> from,
+                                    const std::vector<std::string>& without) {
+  for (const std::string& name : without) {
+    const auto found = std::ranges::find(from, name);
+    if (found != from.end()) from.erase(found);
+  }
+  return from;
+}
+
+std::string callback_changes(const std::vector<std::string>& before,
+                             const std::vector<std::string>& now) {
+  const std::vector<std::string> added = difference(now, before), removed = difference(before, now);
+  if (added.empty() && removed.empty()) return "the callbacks stand in another order";
+  std::vector<std::string> changes;
+  for (const std::string& name : added) changes.push_back(name + " was added");
+  for (const std::string& name : removed) changes.push_back(name + " was removed");
+  return fmt::format("the callback {}", fmt::join(changes, ", "));
+}
+
+using Leaves = std::map<std::string, std::string>;
+
+void add_leaves(const YamlValue& value, const std::string& path, Leaves& leaves) {
+  if (value.is_scalar()) leaves[path] = value.text;
+  if (value.is_null()) leaves[path] = "null";
+  for (const YamlItem& item : value.items)
+    add_leaves(item.value, path.empty() ? item.key : fmt::format("{}.{}", path, item.key), leaves);
+  for (size_t i = 0; i < value.list.size(); ++i)
+    add_leaves(value.list[i], fmt::format("{}.{}", path, i), leaves);
+}
+
+bool may_change(const std::string& path, const std::vector<Override>& given) {
+  // What is told of elsewhere, or changes no number.
+  constexpr std::array<std::string_view, 6> kFree = {
+      "name", "fit.epochs", "fit.memory", "fit.verbose", "fit.threads", "fit.batch_size"};
+  const auto is_given = [&](const Override& setting) {
+    // data.x may stand under train.
+    const std::string by = setting.path.starts_with("data.") ? "data" : setting.path;
+    return path == by || path.starts_with(by + ".");
+  };
+  return std::ranges::find(kFree, path) != kFree.end() || std::ranges::any_of(given, is_given);
+}
+
+std::vector<std::string> changes_of(const Leaves& before, const Leaves& now,
+                                    const std::vector<Override>& given) {
+  std::vector<std::string> changes;
+  for (const auto& [path, value] : now) {
+    const auto was = before.find(path);
+    if (may_change(path, given) || (was != before.end() && was->second == value)) continue;
+    changes.push_back(was == before.end()
+                          ? fmt::format("{} is {}, and was not given", path, value)
+                          : fmt::format("{} is {}, and was {}", path, value, was->second));
+  }
+  for (const auto& [path, value] : before) {
+    if (!may_change(path, given) && !now.contains(path))
+      changes.push_back(fmt::format("{} is not given, and was {}", path, value));
+  }
+  return changes;
+}
+
 }  // namespace
+
+void warn_of_changes(const Path& directory, const std::string& resolved,
+                     const std::vector<Override>& given) {
+  constexpr size_t kMost = 5;
+  const Path file = directory / "run.yaml";
+  if (!real_files().size(file)) return;
+  Leaves before, now;
+  add_leaves(read_run_file(file.string(), {}).tree, "", before);
+  add_leaves(parse_yaml(resolved, "run.yaml"), "", now);
+  const std::vector<std::string> changes = changes_of(before, now, given);
+  if (changes.empty()) return;
+  std::string text;
+  for (size_t i = 0; i < std::min(kMost, changes.size()); ++i)
+    text += (i == 0 ? "" : "; ") + changes[i];
+  if (changes.size() > kMost) text += fmt::format("; and {} more", changes.size() - kMost);
+  log_message(
+      LogLevel::warning,
+      "the run file has changed since this run was started last: {}. It goes on as the file "
+      "says now; to go on as before, take the changes back",
+      text);
+}
 
 Arguments with_remembered(Arguments arguments) {
   if (!arguments.resume) return arguments;
   const RunFile run = read_run_file(arguments.run_file, arguments.settings);
-  const Path directory = RunDirectory::newest(arguments.runs, run.name).path();
+  if (arguments.run_number == 0)
+    arguments.run_number = RunDirectory::number_of(arguments.runs, run.name, arguments.run_file);
+  const Path directory = RunDirectory::of(arguments.runs, run.name, arguments.run_number).path();
   const std::vector<Override> before = remembered_settings(directory);
   std::vector<Override> kept = before;
   arguments.settings = merged(before, arguments.settings);
@@ -62,38 +158,67 @@ Arguments with_remembered(Arguments arguments) {
     const auto now = std::ranges::find(arguments.settings, setting.path, &Override::path);
     return now->value != setting.value;
   });
-  expect_same_model(read_run_file(arguments.run_file, arguments.settings), directory);
+  expect_same_model(read_run_file(arguments.run_file, arguments.settings), directory,
+                    arguments.run_number == 0);
   if (!kept.empty())
     log_message(LogLevel::info, "As at the start of {}: {}", directory.string(), typed_text(kept));
   return arguments;
 }
 
-void expect_checkpoint(const Arguments& arguments, const Session& session, const Path& directory) {
+std::string further_suggestion(const Arguments& arguments, const Path& model) {
+  const std::string path = std::filesystem::absolute(model).string();
+  return suggestion(arguments, "fit", {{.path = "model", .value = path, .place = "model=" + path}});
+}
+
+Path model_left(const Path& directory) {
+  for (const char* name : {"last.keras", "best.keras"}) {
+    if (real_files().size(directory / name)) return directory / name;
+  }
+  return {};
+}
+
+void expect_same_callbacks(const Arguments& arguments, const RunFile& run, const Path& directory) {
+  const Path file = directory / "run.yaml";
+  if (!real_files().size(file)) return;
+  const std::vector<std::string> before = callback_classes_of(read_run_file(file.string(), {}));
+  const std::vector<std::string> now = callback_classes_of(run);
+  if (before == now) return;
+  const Path model = model_left(directory);
+  throw PlacedError(
+      place_of(run, "callbacks"),
+      fmt::format("{}, and the checkpoints of {} hold what its own callbacks know; take the change "
+                  "back to go on with it, or start a new run{}",
+                  callback_changes(before, now), directory.string(),
+                  model.empty() ? ", without --resume"
+                                : " from its model: " + further_suggestion(arguments, model)));
+}
+
+bool has_checkpoint(const Arguments& arguments, const Session& session, const Path& directory) {
   // Those of backup_and_restore stand elsewhere.
   const bool elsewhere = std::ranges::any_of(
       session.fit.callbacks,
       [](const CallbackPtr& callback) { return callback->checkpoints().has_value(); });
   const Path checkpoints = directory / "checkpoints";
-  if (elsewhere || has_checkpoint(checkpoints)) return;
+  if (elsewhere || holds_checkpoint(checkpoints)) return true;
   // One that still runs was not stopped: this throws.
   if (std::filesystem::is_directory(checkpoints)) FileLock{checkpoints};
   const Path model = directory / "last.keras";
   if (real_files().size(model)) {
-    const std::string typed = "model=" + std::filesystem::absolute(model).string();
     throw Error(
         "{}: the run came to its end and has no checkpoint to go on from (fit.checkpoint was off, "
         "or they were removed); train its model further in a new run: {}",
-        directory.string(),
-        suggestion(arguments, "fit",
-                   {{.path = "model", .value = typed.substr(6), .place = typed}}));
+        directory.string(), further_suggestion(arguments, model));
   }
   if (!session.fit.checkpoint.is_on())
     throw Error("{}: fit.checkpoint is off, so there is nothing to go on from; leave --resume out",
                 directory.string());
-  log_message(LogLevel::warning,
-              "{}: the run was stopped before its first checkpoint (every 60 s, unless "
-              "fit.checkpoint says otherwise): it begins anew",
-              directory.string());
+  log_message(
+      LogLevel::warning,
+      "{}: the run was stopped before its first checkpoint (every 60 s, unless "
+      "fit.checkpoint says otherwise), or they were removed: it begins anew, in a directory "
+      "of its own, and this one stays as it is",
+      directory.string());
+  return false;
 }
 
 }  // namespace snug::cli

@@ -6,13 +6,27 @@
 
 namespace snug::cli {
 
-// The settings that the newest run of the file was started with, unless they are given again.
+// The settings that the run which is gone on with was started with, unless they are given again.
 // Throws Error where that run has trained another model file, or one of layers where this is a
 // file.
 Arguments with_remembered(Arguments arguments);
 
-// Warns that a run which was stopped before its first checkpoint begins anew. Throws Error where it
-// came to its end, which would be lost, or does not save.
-void expect_checkpoint(const Arguments& arguments, const Session& session, const Path& directory);
+// Whether the run has a checkpoint to go on from. Warns that one which was stopped before its first
+// begins anew, in another directory. Throws Error where it came to its end, or does not save.
+bool has_checkpoint(const Arguments& arguments, const Session& session, const Path& directory);
+
+// What callbacks carry from step to step is in the checkpoints, one after the other: throws Error
+// where the run file has other callbacks now.
+void expect_same_callbacks(const Arguments& arguments, const RunFile& run, const Path& directory);
+
+// The command that trains the model, which a run has left, further in a new run.
+std::string further_suggestion(const Arguments& arguments, const Path& model);
+// The last model that the run has left, or its best; empty: none.
+Path model_left(const Path& directory);
+
+// Warns of what the run file says now (`resolved`) and did not say when the run was started last,
+// but for what is given on the command line and what may change from start to start.
+void warn_of_changes(const Path& directory, const std::string& resolved,
+                     const std::vector<Override>& given);
 
 }  // namespace snug::cli

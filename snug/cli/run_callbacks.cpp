@@ -4,7 +4,7 @@ namespace snug::cli {
 
 RunCallbacks add_callbacks(Session& session) {
   const RunCallbacks callbacks{
-      .watch = std::make_shared<RunWatch>(session.fit.epochs),
+      .watch = std::make_shared<RunWatch>(session.fit.epochs, session.fit.checkpoint.is_on()),
       .models = std::make_shared<RunModels>(),
       .events = std::make_shared<TensorBoardCallback>(
           "", TensorBoardOptions{.left_out_rows = session.left_out}, real_files())};

@@ -15,6 +15,10 @@ class RunDirectory {
   RunDirectory(const Path& runs, const std::string& name);
   // The newest run of this name. Throws Error where there is none.
   static RunDirectory newest(const Path& runs, const std::string& name);
+  // The number of the run whose own directory this file is in (runs/NAME/N/run.yaml); 0: none.
+  static int64_t number_of(const Path& runs, const std::string& name, const Path& file);
+  // The run of this name with this number; 0: the newest. Throws Error where there is none.
+  static RunDirectory of(const Path& runs, const std::string& name, int64_t number);
 
   const Path& path() const { return path_; }
   // A whole file in one step: see write_atomically.

@@ -17,11 +17,19 @@ constexpr std::array<std::string_view, 4> kSections = {"name", "data", "model", 
                         what, file));
 }
 
+[[noreturn]] void refuse_checkpoint(const std::string& file) {
+  throw PlacedError(file,
+                    "this is a checkpoint, and no run file; to go on from the newest one of a "
+                    "run, give its run file: snug fit run.yaml --resume, or for an older run "
+                    "--resume --run N; to look into it: snug checkpoint show");
+}
+
 std::string text_of(const std::string& file) {
   // A run writes all columns of its table to its own: some 50 bytes each.
   constexpr int64_t kMostBytes = 16 << 20;
   const std::unique_ptr<File> opened = real_files().open(file, OpenMode::read);
   const int64_t bytes = opened->size();
+  if (file.ends_with(".ckpt")) refuse_checkpoint(file);
   if (bytes > kMostBytes) refuse_data(file, fmt::format("has {} bytes", bytes));
   std::string text(static_cast<size_t>(bytes), '\0');
   opened->read_exactly_at(std::as_writable_bytes(std::span(text)), 0);
@@ -70,8 +78,8 @@ YamlValue tree_of_model(const std::string& file) {
   return tree;
 }
 
-// `data.x=new.npy` is about the training files, wherever the run file names them, and
-// `data.train=...` replaces them.
+// `data.x=new.npy` is about the training files, wherever the run file names them, or comes in the
+// place of one file that holds all (data=rows.npz); `data.train=...` replaces them.
 Override said_of_files(YamlValue& tree, Override setting) {
   constexpr std::array<std::string_view, 5> kFiles = {"x", "y", "sample_weight", "images",
                                                       "labels"};
@@ -83,7 +91,10 @@ Override said_of_files(YamlValue& tree, Override setting) {
   };
   if (key == "train") std::erase_if(data->items, [&](auto& item) { return is_file(item.key); });
   const YamlValue* train = data->find("train");
-  if (is_file(key) && train != nullptr && train->is_map()) setting.path = "data.train." + key;
+  if (train == nullptr) return setting;
+  if (is_file(key) && train->is_map()) setting.path = "data.train." + key;
+  if ((key == "x" || key == "images") && !train->is_map())
+    std::erase_if(data->items, [](const YamlItem& item) { return item.key == "train"; });
   return setting;
 }
 

@@ -7,14 +7,9 @@
 #include "snug/train/run_state.h"
 
 namespace snug::cli {
-
-// Beside the buffers: pages of code that nothing touches before the first save.
-size_t RunModels::held_bytes(const Model& model) const {
-  constexpr size_t kCode = size_t{128} << 10;
-  return model.bytes_to_save() + kCode;
-}
-
 namespace {
+
+constexpr const char* kBest = "best.keras";
 
 // The description of a deep model is megabytes: what was free before it does not stand beside it.
 void save(Model& model, const Path& path) {
@@ -25,12 +20,14 @@ void save(Model& model, const Path& path) {
 
 }  // namespace
 
+size_t RunModels::passing_bytes(const Model& model) const { return model.bytes_to_save(kBest); }
+
 void RunModels::on_epoch_end(int, Logs& logs) {
   const auto found = logs.find(params().validates ? "val_loss" : "loss");
   // An epoch that did not validate says nothing about which is best; a NaN is never the best.
   if (found == logs.end() || !(found->second < best_.value_or(INFINITY))) return;
   try {
-    save(model(), folder_ / "best.keras");
+    save(model(), folder_ / kBest);
     best_ = found->second;
     trouble_.worked();
   } catch (const FileError& error) {

@@ -13,6 +13,15 @@ std::optional<int64_t> classes_of(const Model& model) {
   return predictions[0].shape[-1];
 }
 
+void expect_one_of_each(Model& model, bool targets) {
+  const size_t inputs = model.inputs().size(), outputs = model.outputs().size();
+  if (inputs <= 1 && (outputs <= 1 || !targets)) return;
+  throw Error(
+      "the model has {} input{} and {} output{}, but a run file has data for one of each; use it "
+      "in C++, as docs/cpp.md shows (functional)",
+      inputs, inputs == 1 ? "" : "s", outputs, outputs == 1 ? "" : "s");
+}
+
 namespace {
 
 data::RowRules rules_of(const Model& model) {

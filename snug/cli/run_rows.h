@@ -12,6 +12,10 @@ namespace snug::cli {
 // How many classes labels may have, where the loss wants their numbers.
 std::optional<int64_t> classes_of(const Model& model);
 
+// The data of a run file is one input, and one target where `targets` are needed. Throws Error for
+// a model that wants more.
+void expect_one_of_each(Model& model, bool targets);
+
 // The source without its bad rows, where the run file says that they are to be left out: what
 // cannot be read, labels that the model's outputs do not have, numbers that its embeddings do not
 // have. It is warned of them.

@@ -62,7 +62,8 @@ void RunWatch::on_epoch_end(int epoch, Logs& logs) {
 }
 
 size_t RunWatch::held_bytes(const Model& model) const {
-  return static_cast<size_t>(history_bytes(model.compiled(), expected_));
+  const auto once = static_cast<size_t>(history_bytes(model.compiled(), expected_));
+  return is_saved_ ? 2 * once : once;
 }
 
 }  // namespace snug::cli

@@ -20,8 +20,10 @@ int caught_signal();
 // the callbacks, so that it sees what the others add.
 class RunWatch final : public Callback {
  public:
-  // Of a run of so many epochs.
-  explicit RunWatch(int64_t epochs) : expected_(epochs) { epochs_.reserve(epochs); }
+  // Of a run of so many epochs; `saved`: checkpoints hold them, too.
+  RunWatch(int64_t epochs, bool saved) : expected_(epochs), is_saved_(saved) {
+    epochs_.reserve(epochs);
+  }
 
   // Where its history.csv is to be; known only when the run has been planned.
   void save_to(const Path& folder) { file_.emplace(real_files(), folder / "history.csv"); }
@@ -41,6 +43,7 @@ class RunWatch final : public Callback {
   using Clock = std::chrono::steady_clock;
 
   int64_t expected_ = 0;
+  bool is_saved_ = false;
   double before_ = 0;
   Clock::time_point start_ = Clock::now();
   EpochTable epochs_;

@@ -1,9 +1,12 @@
 #include "snug/cli/session.h"
 
 #include <algorithm>
+#include <array>
 
 #include "snug/base/bytes.h"
+#include "snug/base/log.h"
 #include "snug/cli/class_names.h"
+#include "snug/cli/own_files.h"
 #include "snug/cli/refusing.h"
 #include "snug/cli/run_rows.h"
 #include "snug/data/block_shuffle.h"
@@ -32,14 +35,61 @@ void check_targets(const Session& session) {
   }
 }
 
+bool is_binary(const Model& model) {
+  return model.compiled().loss(0)->class_name() == "BinaryCrossentropy" &&
+         model.network().output_types()[0].shape[-1] == 1;
+}
+
+// The classes that the model tells apart, where its loss is about classes.
+std::optional<int64_t> told_apart(const Model& model) {
+  return is_binary(model) ? 2 : classes_of(model);
+}
+
+// Classes become numbers in the order of their names, of which these losses make amounts.
+void warn_of_amounts(const Model& model, const std::vector<std::string>& names) {
+  constexpr std::array<std::string_view, 7> kOfAmounts = {"MeanSquaredError",
+                                                          "MeanAbsoluteError",
+                                                          "MeanAbsolutePercentageError",
+                                                          "MeanSquaredLogarithmicError",
+                                                          "Huber",
+                                                          "LogCosh",
+                                                          "Poisson"};
+  const Loss loss = model.compiled().loss(0);
+  const bool of_amounts = std::ranges::find(kOfAmounts, loss->class_name()) != kOfAmounts.end();
+  if (!of_amounts || names.size() <= 2 || model.network().output_types()[0].shape[-1] != 1) return;
+  log_message(LogLevel::warning,
+              "the labels are names of {} classes, and {} takes their numbers, 0 to {}, for "
+              "amounts; give the last layer {} units, softmax, and sparse_categorical_crossentropy",
+              names.size(), loss->name, names.size() - 1, names.size());
+}
+
+// A class that no label can have is a mistake; so is to weigh all of them by 0.
+void check_class_weights(const Session& session) {
+  const std::map<int64_t, double>& weights = session.fit.class_weight;
+  const std::optional<int64_t> classes = told_apart(session.model);
+  if (!classes || weights.empty()) return;
+  const YamlValue& place = *session.run.section("fit")->find("class_weight");
+  int64_t zeros = 0;
+  for (const auto& [label, weight] : weights) {
+    if (label < 0 || label >= *classes)
+      place.fail(
+          "class_weight names the class {}, but the model tells {} apart, 0 to {}; leave it out, "
+          "or "
+          "give the last layer a unit for it",
+          label, *classes, *classes - 1);
+    zeros += weight == 0 ? 1 : 0;
+  }
+  if (zeros == *classes)
+    place.fail("class_weight is 0 for every class, so nothing would be learned; give some more");
+}
+
 // Labels that are names have a class for each, all of which the model must tell apart. A row whose
 // label has too great a number would say less.
 void check_classes(const Session& session) {
   const std::vector<std::string> names = class_names_of(session.model.columns);
-  const Types predictions = session.model.network().output_types();
-  const bool binary = session.model.compiled().loss(0)->class_name() == "BinaryCrossentropy" &&
-                      predictions[0].shape[-1] == 1;
-  const std::optional<int64_t> outputs = binary ? 2 : classes_of(session.model);
+  warn_of_amounts(session.model, names);
+  const bool binary = is_binary(session.model);
+  const std::optional<int64_t> outputs = told_apart(session.model);
   if (!outputs || std::ssize(names) <= *outputs) return;
   constexpr size_t kMostNamed = 5;
   std::string list;
@@ -77,6 +127,9 @@ void split_rows(Session& session) {
   if (word != nullptr && (share == 0 || session.fit.validation_data)) {
     word->fail("split says which rows fit.validation_split takes; give that, and no validation");
   }
+  if (share > 0 && session.fit.validation_data)
+    log_message(LogLevel::warning,
+                "fit.validation_split takes no rows: data.validation has those to validate with");
   if (share <= 0 || share >= 1 || session.fit.validation_data) return;
   const std::optional<data::SplitData> split =
       split_by_name(session.run, session.data, session.fit);
@@ -155,6 +208,7 @@ Session open_session(const Arguments& arguments) {
   const ResidentLimit limit(room_of_machine().bytes);
   RunFile run = read_run_file(arguments.run_file, arguments.settings);
   FitOptions fit = fit_options(run);
+  refuse_logs_over_own_files(run);
   // A model that goes on reads what it has read before.
   DataRequest request{.cache = arguments.cache()};
   if (run.has_model_file()) request.fitted = KerasFile(run.path(*run.section("model"))).columns();
@@ -169,12 +223,16 @@ Session open_session(const Arguments& arguments) {
                   .model = std::move(model),
                   .columns = data.columns,
                   .rejected = data.bad_rows.rejected};
-  placed(session.run.file, [&] { fit_network_to(session.model.network(), *session.data); });
+  placed(session.run.file, [&] {
+    if (session.run.has_model_file()) expect_one_of_each(session.model, /*targets=*/true);
+    fit_network_to(session.model.network(), *session.data);
+  });
   placed(place_of(session.run, "loss"), [&] {
     compile(session);
     check_targets(session);
     check_classes(session);
   });
+  check_class_weights(session);
   check_rows(session, data);
   split_rows(session);
   augment_rows(session);

@@ -25,7 +25,13 @@ constexpr std::array<std::string_view, 13> kTextKeys = {"text_folder",
                                                         "seed",
                                                         "output_sequence_length"};
 
+void refuse_key(const YamlValue& files, const char* key, const char* why) {
+  if (const YamlValue* value = files.find(key)) value->fail("{}: {}", key, why);
+}
+
 void read_folder(const RunFile& run, const YamlValue& files, data::TextOptions& options) {
+  for (const char* key : {"labels", "text"})
+    refuse_key(files, key, "texts of a folder have its sub-folders as labels; leave this out");
   options.folder = run.path(*files.find("text_folder"));
   if (const YamlValue* names = files.find("class_names")) {
     for (const YamlValue& name : names->list) options.class_names.push_back(name.as_text());
@@ -46,6 +52,11 @@ void read_folder(const RunFile& run, const YamlValue& files, data::TextOptions& 
 
 void read_lines(const RunFile& run, const YamlValue& files, bool inputs_only,
                 data::TextOptions& options) {
+  for (const char* key : {"class_names", "validation_split", "subset", "seed"}) {
+    refuse_key(files, key,
+               "is a setting of text_folder; lines of a file are split by fit.validation_split and "
+               "data.split, and their labels name the classes");
+  }
   options.files = files_of(run, files.is_map() ? *files.find("text") : files);
   if (inputs_only) return;
   const YamlValue* labels = files.find("labels");

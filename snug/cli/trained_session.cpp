@@ -5,6 +5,7 @@
 
 #include "snug/base/log.h"
 #include "snug/cli/line_settings.h"
+#include "snug/cli/run_directory.h"
 #include "snug/cli/run_rows.h"
 #include "snug/data/ordered.h"
 #include "snug/interop/keras_file.h"
@@ -14,9 +15,11 @@
 namespace snug::cli {
 namespace {
 
-// runs/NAME/N/best.keras with the largest N, or last.keras there.
+// runs/NAME/N/best.keras with the largest N, or with the one that is given; or last.keras there.
 std::string newest_model(const RunFile& run, const Arguments& arguments) {
   const Path folder = arguments.runs / run.name;
+  const int64_t own = RunDirectory::number_of(arguments.runs, run.name, run.file);
+  const int64_t wanted = arguments.run_number > 0 ? arguments.run_number : own;
   int64_t newest = 0;
   if (std::filesystem::is_directory(folder)) {
     for (const std::string& name : real_files().list(folder)) {
@@ -25,9 +28,13 @@ std::string newest_model(const RunFile& run, const Arguments& arguments) {
       const bool is_number = error == std::errc() && end == name.data() + name.size();
       const bool has_model = real_files().size(folder / name / "best.keras") ||
                              real_files().size(folder / name / "last.keras");
-      if (is_number && has_model) newest = std::max(newest, number);
+      const bool is_wanted = wanted == 0 || wanted == number;
+      if (is_number && has_model && is_wanted) newest = std::max(newest, number);
     }
   }
+  if (newest == 0 && wanted > 0)
+    throw Error("{}: this run has left no model; see which runs there are, or leave --run out",
+                (folder / std::to_string(wanted)).string());
   if (newest == 0)
     throw Error("{}: no run of it has left a model in {}; train it first: {}", run.file,
                 folder.string(), suggestion(arguments, "fit"));
@@ -73,19 +80,70 @@ ChosenRows chosen_rows(const RunFile& run, const RunData& data, const FitOptions
   return chosen;
 }
 
+// Whether the command line says something at this path.
+bool names(const std::vector<Override>& settings, const std::string& path) {
+  return std::ranges::any_of(settings, [&](const Override& setting) {
+    return setting.path == path || setting.path.starts_with(path + ".");
+  });
+}
+
+// Another folder than that of the run file is read whole, unless a part of it is asked for.
+void take_whole_folders(RunFile& run, const std::vector<Override>& settings) {
+  YamlValue* data = run.tree.find("data");
+  for (const std::string side : {"train", "validation"}) {
+    const auto is_given = [&](std::string_view key) {
+      return names(settings, fmt::format("data.{}.{}", side, key));
+    };
+    YamlValue* files = data != nullptr ? data->find(side) : nullptr;
+    if (files == nullptr || !(is_given("image_folder") || is_given("text_folder"))) continue;
+    if (is_given("validation_split") || is_given("subset")) continue;
+    std::erase_if(files->items, [](const YamlItem& item) {
+      return item.key == "validation_split" || item.key == "subset";
+    });
+  }
+}
+
 // Other rows than those of the run file: what it sets aside of its own is not meant then.
 void leave_out_validation(RunFile& run, const std::vector<Override>& settings) {
-  const auto names = [&](std::string_view path) {
-    return std::ranges::any_of(settings, [&](const Override& setting) {
-      return setting.path == path || setting.path.starts_with(std::string(path) + ".");
+  const bool other_rows =
+      names(settings, "data.train") || names(settings, "data.x") || names(settings, "data.images");
+  YamlValue* data = run.tree.find("data");
+  if (data == nullptr || !other_rows || names(settings, "data.validation")) return;
+  std::erase_if(data->items, [](const YamlItem& item) { return item.key == "validation"; });
+  if (names(settings, "fit.validation_split")) return;
+  run.tree.at("fit", run.file).at("validation_split", run.file).set_text("0");
+}
+
+// Its layers are those that were trained: other ones would have no weights.
+void refuse_other_layers(const Arguments& arguments, const std::string& file) {
+  const auto found = std::ranges::find_if(arguments.settings, [](const Override& setting) {
+    return setting.path.starts_with("model.");
+  });
+  if (found == arguments.settings.end()) return;
+  throw PlacedError(found->place,
+                    fmt::format("{} was trained with the layers that it has, and is used with "
+                                "them; leave it out, or train another: {}",
+                                file, suggestion(arguments, "fit")));
+}
+
+// Whether the command line, or the run file of a model file, says how to measure.
+bool names_measures(const RunFile& run, const Arguments& arguments) {
+  const auto is_given = [&](std::string_view key) {
+    if (run.has_model_file()) return run.section("fit")->find(key) != nullptr;
+    const std::string path = fmt::format("fit.{}", key);
+    return std::ranges::any_of(arguments.settings, [&](const Override& setting) {
+      return setting.path == path || setting.path.starts_with(path + ".");
     });
   };
-  const bool other_rows = names("data.train") || names("data.x") || names("data.images");
-  YamlValue* data = run.tree.find("data");
-  if (data == nullptr || !other_rows || names("data.validation")) return;
-  std::erase_if(data->items, [](const YamlItem& item) { return item.key == "validation"; });
-  if (names("fit.validation_split")) return;
-  run.tree.at("fit", run.file).at("validation_split", run.file).set_text("0");
+  return is_given("loss") || is_given("metrics") || is_given("weighted_metrics");
+}
+
+// As it was compiled for training, but for what is said otherwise.
+void compile(Model& model, const RunFile& run, const Arguments& arguments) {
+  if (!model.is_compiled()) return model.compile(compile_options(run));
+  if (!names_measures(run, arguments)) return;
+  placed(place_of(run, "loss"),
+         [&] { model.compile(compile_options(run, model.compiled().options())); });
 }
 
 }  // namespace
@@ -98,11 +156,13 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
     file = run.path(*run.section("model")).string();
   } else {
     file = newest_model(run, arguments);
+    refuse_other_layers(arguments, file);
     // With the settings that it was trained with.
     run = read_run_file(arguments.run_file,
                         merged(remembered_settings(Path(file).parent_path()), arguments.settings));
   }
   leave_out_validation(run, arguments.settings);
+  take_whole_folders(run, arguments.settings);
   FitOptions fit = fit_options(run);
   const RunData data = open_data(run, {.cache = arguments.cache(),
                                        .inputs_only = need == DataNeed::inputs,
@@ -110,7 +170,8 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
                                        .fitted = KerasFile(file).columns(),
                                        .trained_by = run_file_of(file)});
   Model model = load_model(file, {.compile = need == DataNeed::targets});
-  if (need == DataNeed::targets && !model.is_compiled()) model.compile(compile_options(run));
+  placed(run.file, [&] { expect_one_of_each(model, need == DataNeed::targets); });
+  if (need == DataNeed::targets) compile(model, run, arguments);
   EvaluateOptions options{.batch_size = fit.batch_size,
                           .verbose = arguments.is_watched() ? 1 : 0,
                           .memory = fit.memory,

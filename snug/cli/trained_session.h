@@ -19,9 +19,9 @@ struct TrainedSession {
 
 enum class DataNeed { targets, inputs };
 
-// The model of a file, or the best one of the newest run of a run file; its validation data, or the
-// run file, or the rows of its validation_split, or else all rows. Throws Error where there is
-// none.
+// The model of a file, or the best one of a run of a run file, the newest if none is given; its
+// validation data, or the run file, or the rows of its validation_split, or else all rows. Throws
+// Error where there is none.
 TrainedSession open_trained(const Arguments& arguments, DataNeed need);
 
 }  // namespace snug::cli

@@ -18,8 +18,11 @@ std::string_view BadRowList::text_of(const Part& part) const {
   return std::string_view(text_).substr(part.begin, part.end - part.begin);
 }
 
-void BadRowList::add(const RowProblem& problem, const CsvRecord& record, BadRowPolicy policy) {
-  if (++count_ > 1 && policy != BadRowPolicy::quarantine) return;
+void BadRowList::add(const RowProblem& problem, const CsvRecord& record, BadRowPolicy policy,
+                     int64_t rows) {
+  const bool is_first = count_ == 0;
+  count_ += rows;
+  if (!is_first && policy != BadRowPolicy::quarantine) return;
   Row row{.line = static_cast<uint32_t>(record.line), .column = problem.column};
   row.value = keep(problem.value);
   row.record = keep(record.text);

@@ -90,8 +90,9 @@ void BadRows::finish(int64_t rows, std::string_view file) {
   flush();
   const bool stops =
       options_.policy == BadRowPolicy::stop || options_.policy == BadRowPolicy::impute;
-  const std::string others =
-      count_ == 1 ? "" : fmt::format(", and {} more rows are bad", count_ - 1);
+  const std::string others = count_ == 1   ? ""
+                             : count_ == 2 ? ", and 1 more row is bad"
+                                           : fmt::format(", and {} more rows are bad", count_ - 1);
   const std::string check =
       options_.check.empty() ? fmt::format("snug check {}", file) : options_.check;
   if (stops) {

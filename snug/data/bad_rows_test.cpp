@@ -26,7 +26,7 @@ TEST(BadRows, StopNamesTheFirst) {
   bad.add(row(5));
   const std::string message = message_of<DataError>([&] { bad.finish(10, "t.csv"); });
   expect_within(message, "t.csv: line 3, column age is \"a,\"b\"\", but a number was expected");
-  expect_within(message, "and 1 more rows are bad");
+  expect_within(message, "and 1 more row is bad");
   expect_within(message, "snug check t.csv");
 }
 

@@ -25,16 +25,22 @@ void check_name(std::string_view name, const std::vector<ColumnScan>& scans, std
               did_you_mean(name, names));
 }
 
+// A text that almost every row has for itself says nothing about other rows. Of few texts, nine of
+// ten rows: chance makes many of a few hundred rows differ.
+bool has_texts_of_its_own(const ColumnScan& scan) {
+  constexpr int64_t kFew = 20;
+  if (scan.values.is_full()) return true;
+  const auto texts = static_cast<int64_t>(scan.values.size());
+  if (texts > static_cast<int64_t>(kMostOneHot)) return 2 * texts > scan.present();
+  return texts > kFew && 10 * texts > 9 * scan.present();
+}
+
 ColumnUse chosen_use(const ColumnScan& scan, Role role) {
   if (role == Role::weight) return ColumnUse::as_is;
   if (role == Role::label) return scan.is_number() ? ColumnUse::as_is : ColumnUse::index;
   if (scan.present() == 0 || is_index_of_pandas(scan)) return ColumnUse::drop;
   if (scan.is_number()) return ColumnUse::standardise;
-  // A text that almost every row has for itself says nothing about other rows.
-  if (scan.values.is_full() || (scan.values.size() > kMostOneHot &&
-                                2 * static_cast<int64_t>(scan.values.size()) > scan.present())) {
-    return ColumnUse::drop;
-  }
+  if (has_texts_of_its_own(scan)) return ColumnUse::drop;
   return scan.values.size() > kMostOneHot ? ColumnUse::hash : ColumnUse::one_hot;
 }
 
@@ -210,6 +216,8 @@ void add_doubts(const ColumnScan& scan, const Column& column, bool chosen,
                 std::vector<std::string>& doubts) {
   if (chosen && !column.is_number()) {
     if (std::optional<std::string> doubt = doubt_of_written_numbers(scan))
+      doubts.push_back(std::move(*doubt));
+    if (std::optional<std::string> doubt = doubt_of_dates(scan))
       doubts.push_back(std::move(*doubt));
   }
   if (column.use >= ColumnUse::one_hot) {

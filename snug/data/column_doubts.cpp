@@ -156,7 +156,7 @@ std::optional<std::string> doubt_of_id(const ColumnScan& column) {
   return fmt::format(
       "column {} has a whole number of its own in every row, as an id has; if it is one, leave it "
       "out: columns: {{{}: drop}}",
-      column.name, column.name);
+      column.name, yaml_key(column.name));
 }
 
 std::optional<std::string> doubt_of_dates(const ColumnScan& column) {

@@ -104,6 +104,32 @@ TEST(Columns, TheIndexOfPandasIsLeftOut) {
   EXPECT_TRUE(wished.doubts.empty());
 }
 
+// New rows would all have unseen ones.
+TEST(Columns, TextsThatEveryRowHasForItselfAreLeftOut) {
+  const auto use = [](int rows, int texts) {
+    std::string table = "name,a,y\n";
+    for (int i = 0; i < rows; ++i) table += fmt::format("A-{},{},{}\n", i % texts, i % 7, i % 2);
+    return chosen(table, {.labels = {"y"}}).columns[0].use;
+  };
+  EXPECT_EQ(use(100, 100), ColumnUse::drop);
+  EXPECT_EQ(use(100, 95), ColumnUse::drop);
+  EXPECT_EQ(use(100, 60), ColumnUse::one_hot);
+  EXPECT_EQ(use(20, 20), ColumnUse::one_hot) << "too few to tell";
+  EXPECT_EQ(use(400, 300), ColumnUse::drop);
+  EXPECT_EQ(use(900, 300), ColumnUse::hash);
+}
+
+TEST(Columns, DatesAreDoubted) {
+  std::string table = "sold: on,a,y\n";
+  for (int i = 0; i < 40; ++i)
+    table += fmt::format("2024-01-{:02},{},{}\n", i % 20 + 1, i % 7, i % 2);
+  const Columns columns = chosen(table, {.labels = {"y"}});
+  ASSERT_EQ(columns.doubts.size(), 1u);
+  expect_within(columns.doubts[0], "column sold: on: its cells look like dates");
+  EXPECT_TRUE(
+      chosen(table, {.settings = {{"sold: on", {.use = ColumnUse::one_hot}}}}).doubts.empty());
+}
+
 TEST(Columns, IdsAreDoubted) {
   const auto mixed = [](int row) { return row * 7919 % 100003; };
   const Columns columns = chosen(numbered_rows("id,a,y\n", 6000, mixed), {.labels = {"y"}});
@@ -111,6 +137,8 @@ TEST(Columns, IdsAreDoubted) {
   ASSERT_EQ(columns.doubts.size(), 1u);
   expect_within(columns.doubts[0], "column id has a whole number of its own in every row");
   expect_within(columns.doubts[0], "columns: {id: drop}");
+  expect_within(chosen(numbered_rows("no: 1,a,y\n", 6000, mixed)).doubts[0],
+                "columns: {\"no: 1\": drop}");
   const auto some_twice = [](int row) { return row * 7919 % 100003 * (row == 300 ? 0 : 1); };
   EXPECT_TRUE(chosen(numbered_rows("id,a,y\n", 6000, some_twice)).doubts.empty());
   EXPECT_TRUE(chosen(numbered_rows("id,a,y\n", 99, mixed)).doubts.empty()) << "by chance";

@@ -17,6 +17,7 @@
 #include "snug/data/csv_scan.h"
 #include "snug/data/csv_source.h"
 #include "snug/data/csv_table.h"
+#include "snug/data/swallowed_rows.h"
 
 namespace snug::data {
 namespace {
@@ -25,6 +26,11 @@ constexpr int64_t kRoomBytes = int64_t{256} << 20;  // What is left free on the 
 
 // The disk of the cache is full: rows are parsed when they are read.
 struct NoRoom {};
+
+// Of rows that a quote has swallowed; empty: there are none.
+void warn(const std::string& text) {
+  if (!text.empty()) log_message(LogLevel::warning, "{}", text);
+}
 
 // Goes over the table once and packs its rows: into memory, then into a file where they are many.
 class Packing {
@@ -35,9 +41,10 @@ class Packing {
         table_(table),
         encoder_(encoder),
         bad_(files, options.bad_rows),
+        swallowed_(table.delimiter(), table.names().size()),
         blocks_(table, csv_threads(options.threads)),
         lanes_(blocks_.lanes(), Lane(table.names().size())),
-        packed_(blocks_.slots()) {}
+        packed_(blocks_.slots(), Packed{.swallowed = swallowed_}) {}
 
   // Where the rows are, in the end. `path` is empty where nothing may be kept.
   std::unique_ptr<PackedRows> run(const Path& path) {
@@ -77,6 +84,7 @@ class Packing {
     return nlohmann::json({{"columns", encoder_.columns().json()},
                            {"bad_rows", bad_.count()},
                            {"imputed", imputed_},
+                           {"swallowed", swallowed_.text()},
                            {"first_rows", first_rows_}})
         .dump();
   }
@@ -84,6 +92,7 @@ class Packing {
  private:
   // The good and the bad rows of a block.
   struct Packed {
+    SwallowedRows swallowed;
     std::vector<uint32_t> rows;     // Each with its line in front.
     std::vector<uint32_t> offsets;  // Of the good rows, in the block.
     BadRowList bad;
@@ -102,6 +111,7 @@ class Packing {
     into.rows.clear();
     into.offsets.clear();
     into.bad.clear();
+    into.swallowed.clear();
     into.records = 0;
     into.first_offset = block.offset;
     into.file = block.file;
@@ -152,9 +162,11 @@ class Packing {
                    Packed& into) const {
     ++into.records;
     block.split(record, lane.record, lane.unquoted);
+    const int64_t rows = into.swallowed.add(lane.record);
     const bool impute = bad_.policy() == BadRowPolicy::impute;
     if (const auto problem = encoder_.encode(lane.record, impute, more(1, into), into.imputed)) {
-      into.bad.add(*problem, lane.record, bad_.policy());
+      into.bad.add(*problem, lane.record, bad_.policy(), rows);
+      into.records += rows - 1;
       return;
     }
     into.offsets.push_back(record.begin);
@@ -172,9 +184,11 @@ class Packing {
         records_ += packed.records;
         imputed_ += std::exchange(packed.imputed, 0);
         packed.bad.give(table_.file_name(packed.file), table_.names(), bad_);
+        swallowed_.merge(packed.swallowed, table_.file_name(packed.file));
         ++filled_;
       };
       ended_ = !blocks_.next(work, collect);
+      if (ended_) warn(swallowed_.text());
       if (ended_) return false;
     }
     const Packed& packed = packed_[slot_++];
@@ -232,6 +246,7 @@ class Packing {
   CsvTable& table_;
   RowEncoder& encoder_;
   BadRows bad_;
+  SwallowedRows swallowed_;
   std::vector<uint32_t> held_;
   std::span<const uint32_t> now_;  // Rows of a slot that are neither held nor written yet.
   SampledIndex index_;
@@ -280,6 +295,7 @@ std::optional<CsvData> kept_data(const CsvOptions& options, std::unique_ptr<Pack
                .imputed = description.at("imputed")};
   // The rejected rows are to be written down again.
   if (data.bad_rows > 0 && options.bad_rows.policy == BadRowPolicy::quarantine) return std::nullopt;
+  warn(description.at("swallowed"));
   const int64_t rows = packed->rows();
   data.source =
       std::make_shared<CsvSource>(std::make_shared<RowEncoder>(data.columns), std::move(packed),

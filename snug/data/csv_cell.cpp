@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 namespace snug {
@@ -96,6 +97,22 @@ std::string in_quotes(std::string_view cell) {
     text += shown ? std::string(1, rest[0]) : escaped(rest.substr(0, count));
   }
   return text + (size < cell.size() ? "...\"" : "\"");
+}
+
+std::string yaml_key(std::string_view name) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == ' ' || c >= 0x80;
+  };
+  if (!name.empty() && name.front() != ' ' && name.back() != ' ' &&
+      std::ranges::all_of(name, is_plain))
+    return std::string(name);
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') text += '\\';
+    const bool shown = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+    text += shown ? std::string(1, c) : escaped({&c, 1});
+  }
+  return text + '"';
 }
 
 }  // namespace snug

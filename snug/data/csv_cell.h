@@ -19,4 +19,7 @@ bool is_utf8(std::string_view text);
 // In quotes and cut to 40 bytes, what cannot be printed as \xNN: for messages.
 std::string in_quotes(std::string_view cell);
 
+// A name as a key of a run file, in quotes where it needs them: age, "shop: city".
+std::string yaml_key(std::string_view name);
+
 }  // namespace snug

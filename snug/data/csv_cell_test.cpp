@@ -46,5 +46,18 @@ TEST(CsvCell, Quotes) {
   EXPECT_EQ(in_quotes(std::string(39, 'x') + "é!"), "\"" + std::string(39, 'x') + "...\"");
 }
 
+TEST(CsvCell, KeysOfRunFiles) {
+  EXPECT_EQ(yaml_key("age"), "age");
+  EXPECT_EQ(yaml_key("unit price 2"), "unit price 2");
+  EXPECT_EQ(yaml_key("Größe"), "Größe");
+  EXPECT_EQ(yaml_key("shop: city"), "\"shop: city\"");
+  EXPECT_EQ(yaml_key("a,b"), "\"a,b\"");
+  EXPECT_EQ(yaml_key("#1"), "\"#1\"");
+  EXPECT_EQ(yaml_key(""), "\"\"");
+  EXPECT_EQ(yaml_key(" a"), "\" a\"");
+  EXPECT_EQ(yaml_key("6\" \\ pipe"), "\"6\\\" \\\\ pipe\"");
+  EXPECT_EQ(yaml_key("a\nb"), "\"a\\x0ab\"");
+}
+
 }  // namespace
 }  // namespace snug

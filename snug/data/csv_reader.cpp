@@ -200,7 +200,7 @@ std::optional<CsvReader::End> CsvReader::find_quoted_end() const {
         lines += std::count(at, quote != nullptr ? quote : to, dialect_.newline);
         if (quote == nullptr) {
           End end = end_at(end_, false);
-          end.lines = lines;
+          end.lines = lines - (to[-1] == dialect_.newline ? 1 : 0);
           end.quotes = end.open_quote = true;
           return end;
         }
@@ -234,6 +234,7 @@ bool CsvReader::next(CsvRecord& record) {
     }
     record.offset = offset_;
     record.line = line_;
+    record.lines = end->lines;
     record.text = {buffer_.data() + begin_, end->text - begin_};
     record.open_quote = end->open_quote;
     const bool blank = is_blank_record(end->text);
@@ -318,6 +319,7 @@ void CsvReader::quoted_block(CsvBlock& block) {
       block.records.push_back({.begin = static_cast<uint32_t>(begin_ - first),
                                .end = static_cast<uint32_t>(end->text - first),
                                .line = line,
+                               .lines = static_cast<uint32_t>(end->lines),
                                .quotes = end->quotes,
                                .open_quote = end->open_quote});
     }
@@ -357,6 +359,7 @@ void CsvBlock::find_records() {
 void CsvBlock::split(const Record& record, CsvRecord& into, std::string& unquoted) const {
   into.offset = offset + record.begin;
   into.line = first_line + record.line;
+  into.lines = record.lines;
   into.text = text_of(record);
   into.open_quote = record.open_quote;
   if (record.quotes) {

@@ -25,6 +25,7 @@ std::string_view trimmed_cell(const char* from, const char* to, char delimiter);
 struct CsvRecord {
   int64_t offset = 0;  // Of its first byte in the file, inflated.
   int64_t line = 0;    // Of its first line, counted from 1.
+  int64_t lines = 1;   // That it stands on.
   // Without quotes and without the blanks around; valid until the next record is read.
   std::vector<std::string_view> cells;
   std::string_view text;    // As it stands in the file, without its line end.
@@ -37,6 +38,7 @@ class CsvBlock {
   struct Record {
     uint32_t begin = 0, end = 0;  // In the text; without the line end.
     uint32_t line = 0;            // Behind first_line.
+    uint32_t lines = 1;
     bool quotes = false;
     bool open_quote = false;
   };

@@ -197,7 +197,7 @@ TEST(Csv, BadRowsAreNamed) {
   expect_within(refusal("a,y\n1,0\ninf,1\n"), "column a is \"inf\", but a finite number");
   expect_within(refusal("a,y\n1,0\n2,\n"), "column y is \"\", but a value was expected");
   expect_within(refusal("a,y\n1,0\n2,\"1\n"), "line 3: its last quote is never closed");
-  expect_within(refusal("a,y\n1,0\nq,0\nr,1\n3,1\n4,1\n"), "and 1 more rows are bad");
+  expect_within(refusal("a,y\n1,0\nq,0\nr,1\n3,1\n4,1\n"), "and 1 more row is bad");
   expect_within(refusal("a,w,y\n1,x,0\n2,caf\xe9,1\n"), "text in UTF-8 was expected");
   expect_within(refusal(""), "t.csv: the file is empty");
   expect_within(refusal("a,y\n", {}), "there is a header, but no row follows it");
@@ -234,6 +234,23 @@ TEST(Csv, PoliciesForBadRows) {
   EXPECT_EQ(imputed.source->rows(), 100);
   EXPECT_EQ(imputed.imputed, 2);
   EXPECT_EQ(read_rows(*imputed.source, 0, {20}), (std::vector<float>{0})) << "the mean";
+}
+
+// A quote that is never closed takes all lines behind it.
+TEST(Csv, LinesThatAQuoteSwallowsAreBadRows) {
+  std::string text = "a,w,y\n";
+  for (int i = 0; i < 100; ++i) text += fmt::format("{},{}u,1\n", i, i == 40 ? "\"" : "");
+  CsvFile file(text);
+  data::CsvOptions options = file.options({"y"});
+  options.bad_rows.policy = BadRowPolicy::skip;
+  expect_within(
+      message_of<DataError>([&] { data::csv(options); }),
+      "60 of 100 rows are bad, more than the 5 % that bad_rows_at_most allows; the "
+      "first: t.csv: line 42: its last quote is never closed, so it runs on for 60 lines");
+  options.bad_rows.most = 1;
+  const data::CsvData data = data::csv(options);
+  EXPECT_EQ(data.source->rows(), 40);
+  EXPECT_EQ(data.bad_rows, 60);
 }
 
 TEST(Csv, AFileThatChangesIsAnError) {

@@ -15,13 +15,17 @@
 namespace snug {
 namespace {
 
-std::string unseen_problem(const Column& column, std::string_view cell) {
+std::string unseen_problem(const Column& column, std::string_view cell, bool input) {
   if (!is_utf8(cell)) return "text in UTF-8 was expected";
   const std::vector<std::string_view> words(column.vocabulary.begin(), column.vocabulary.end());
   if (words.empty()) return "the rows before it have no category in this column";
   const std::string_view nearest = nearest_word(cell, words);
-  return fmt::format("one of the {} categories of the training data was expected, such as {}",
-                     words.size(), in_quotes(nearest.empty() ? words[0] : nearest));
+  return fmt::format(
+      "one of the {} categories of the training data was expected, such as {}{}", words.size(),
+      in_quotes(nearest.empty() ? words[0] : nearest),
+      input ? fmt::format(" (columns: {{{}: {{unseen: missing}}}} takes it for a missing one)",
+                          yaml_key(column.name))
+            : "");
 }
 
 }  // namespace
@@ -78,7 +82,14 @@ void RowEncoder::find_shortcuts() {
 
 std::optional<RowProblem> RowEncoder::encode(const CsvRecord& record, bool impute,
                                              std::span<uint32_t> row, int64_t& imputed) const {
-  if (record.open_quote) return RowProblem{-1, "", "its last quote is never closed"};
+  if (record.open_quote) {
+    return RowProblem{
+        -1, "",
+        record.lines == 1
+            ? "its last quote is never closed"
+            : fmt::format("its last quote is never closed, so it runs on for {} lines",
+                          record.lines)};
+  }
   if (record.cells.size() != columns_.columns.size()) {
     return RowProblem{-1, "",
                       fmt::format("it has {} cells, but {} were expected, one for each column",
@@ -174,7 +185,7 @@ std::string RowEncoder::encode_cell(const Kept& kept, std::string_view cell, uin
   const auto found = kept.lookup.find(cell);
   if (found == kept.lookup.end()) {
     word = column.missing_bits();
-    return column.unseen_is_missing ? "" : unseen_problem(column, cell);
+    return column.unseen_is_missing ? "" : unseen_problem(column, cell, kept.input);
   }
   word = found->second;
   return "";

@@ -107,7 +107,8 @@ class Source {
   virtual void restart() = 0;
 
   // A pass over the rows begins. Sources that order the rows of each pass anew take the order from
-  // its number; in sequence, all but Access::once start again.
+  // its number; in sequence, all but Access::once start again. One may begin, and another after it,
+  // before all of its rows are read, or any.
   virtual void begin_pass(uint64_t pass);
   // Whether the row that has a number is another one in another pass.
   virtual bool reorders() const { return false; }

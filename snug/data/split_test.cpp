@@ -130,12 +130,21 @@ TEST(Split, ClassesOfOneSideAreNamed) {
 }
 
 TEST(Split, OfManyClassesOfOneSideTheFirstAreNamed) {
-  const Numbered data(cycling(40, 40));
+  std::vector<int32_t> labels(80);
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(i / 2);
+  const Numbered data(labels);
   const Warnings warnings;
   data::split(data.source(), {.share = 0.5});
   expect_within(warnings.text(), "class 4 ");
   EXPECT_EQ(warnings.text().find("class 5 "), std::string::npos);
   expect_within(warnings.text(), "and 35 more classes are on one side of the split alone");
+}
+
+TEST(Split, AmountsAreNoClasses) {
+  const Numbered data(cycling(40, 40));
+  const Warnings none;
+  data::split(data.source(), {.share = 0.5});
+  EXPECT_EQ(none.text(), "");
 }
 
 TEST(Split, MistakesAreNamed) {

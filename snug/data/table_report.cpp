@@ -11,6 +11,7 @@
 #include "snug/data/csv.h"
 #include "snug/data/csv_cell.h"
 #include "snug/data/row_encoder.h"
+#include "snug/data/swallowed_rows.h"
 
 namespace snug {
 namespace {
@@ -47,13 +48,13 @@ void find_useless_columns(TableReport& report) {
     if (column.present() == 0) {
       report.notes.push_back(fmt::format("{} is empty; it will be dropped", title_of(column.name)));
     } else if (constant && column.missing == 0) {
-      report.notes.push_back(
-          fmt::format("{} is always {}, so it teaches nothing; leave it out: columns: {{{}: drop}}",
-                      title_of(column.name), in_quotes(column.values.sorted()[0]), column.name));
+      report.notes.push_back(fmt::format(
+          "{} is always {}, so it teaches nothing; leave it out: columns: {{{}: drop}}",
+          title_of(column.name), in_quotes(column.values.sorted()[0]), yaml_key(column.name)));
     } else if (const auto [other, is_new] = seen.emplace(column.hash, column.name); !is_new) {
       report.notes.push_back(
           fmt::format("{} is the same as {}; leave one out: columns: {{{}: drop}}",
-                      title_of(column.name), title_of(other->second), column.name));
+                      title_of(column.name), title_of(other->second), yaml_key(column.name)));
     }
     const int64_t texts = column.present() - column.numbers - column.not_finite;
     if (!column.is_number() && column.numbers > 0 && 10 * column.numbers > column.present()) {
@@ -95,7 +96,9 @@ int class_column(const CsvTable& table, const TableReport& report, const ReportO
   const auto column = static_cast<size_t>(found - table.names().begin());
   const ColumnScan& scan = report.scan.columns[column];
   const bool few = !scan.values.is_full() && scan.values.size() <= 100;
-  const bool has_classes = !scan.is_number() || scan.whole == scan.numbers;
+  // Numbers that hardly come twice are amounts.
+  const bool come_again = 2 * static_cast<int64_t>(scan.values.size()) <= scan.numbers;
+  const bool has_classes = !scan.is_number() || (scan.whole == scan.numbers && come_again);
   return few && has_classes ? static_cast<int>(column) : -1;
 }
 
@@ -104,19 +107,26 @@ class BadRowSearch {
  public:
   BadRowSearch(CsvTable& table, const RowEncoder& encoder, const ReportOptions& options,
                TableReport& report)
-      : table_(table), encoder_(encoder), options_(options), report_(report) {}
+      : table_(table),
+        encoder_(encoder),
+        options_(options),
+        report_(report),
+        swallowed_(table.delimiter(), table.names().size()) {}
 
   // Whether the record is good.
   bool look_at(const CsvRecord& record) {
+    const int64_t rows = count_rows(record);
     row_.resize(encoder_.words());
     const std::optional<RowProblem> problem =
         encoder_.encode(record, /*impute=*/false, row_, imputed_);
     if (!problem) return true;
-    if (!encoder_.encode(record, /*impute=*/true, row_, imputed_)) ++report_.imputable;
+    if (!encoder_.encode(record, /*impute=*/true, row_, imputed_)) report_.imputable += rows;
+    report_.scan.records += rows - 1;
     const std::string column =
         problem->column < 0 ? "" : table_.names()[static_cast<size_t>(problem->column)];
     const std::string position = fmt::format("line {}", record.line);
-    if (report_.bad_rows++ < static_cast<int64_t>(options_.most_listed)) {
+    report_.bad_rows += rows;
+    if (report_.listed.size() < options_.most_listed) {
       report_.listed.push_back({.file = table_.file_name(),
                                 .position = position,
                                 .column = column,
@@ -124,7 +134,7 @@ class BadRowSearch {
                                 .problem = problem->expected,
                                 .record = std::string(record.text.substr(0, 200))});
     }
-    count(column, *problem, position);
+    count(column, *problem, position, rows);
     if (record.cells.size() != table_.names().size()) ++cell_counts_[record.cells.size()];
     not_utf8_ += problem->column >= 0 && !is_utf8(problem->value) ? 1 : 0;
     return false;
@@ -133,6 +143,7 @@ class BadRowSearch {
   // What many of them say together.
   void finish() {
     std::ranges::stable_sort(report_.kinds, std::greater(), &BadRowKind::rows);
+    if (const std::string text = swallowed_.text(); !text.empty()) report_.wrong.push_back(text);
     const auto most =
         std::ranges::max_element(cell_counts_, {}, [](const auto& item) { return item.second; });
     if (most != cell_counts_.end() && 2 * most->second > report_.scan.records) {
@@ -150,7 +161,16 @@ class BadRowSearch {
   }
 
  private:
-  void count(const std::string& column, const RowProblem& problem, const std::string& position) {
+  // That the record stands for.
+  int64_t count_rows(const CsvRecord& record) {
+    SwallowedRows here(table_.delimiter(), table_.names().size());
+    const int64_t rows = here.add(record);
+    swallowed_.merge(here, table_.file_name());
+    return rows;
+  }
+
+  void count(const std::string& column, const RowProblem& problem, const std::string& position,
+             int64_t rows) {
     constexpr size_t kMostKinds = 20, kMostValues = 3;
     // What follows a comma is about the value.
     const std::string key = column + '\n' + problem.expected.substr(0, problem.expected.find(", "));
@@ -162,7 +182,7 @@ class BadRowSearch {
           {.column = column, .problem = problem.expected, .values = {}, .first = position});
     }
     BadRowKind& kind = report_.kinds[found->second];
-    ++kind.rows;
+    kind.rows += rows;
     const bool is_new = std::ranges::count(kind.values, problem.value) == 0;
     if (is_new && kind.values.size() < kMostValues)
       kind.values.push_back(problem.value.substr(0, BadRow::kMostText));
@@ -172,6 +192,7 @@ class BadRowSearch {
   const RowEncoder& encoder_;
   const ReportOptions& options_;
   TableReport& report_;
+  SwallowedRows swallowed_;
   std::vector<uint32_t> row_;
   std::map<std::string, size_t> kinds_;  // By column and problem.
   std::map<size_t, int64_t> cell_counts_;

@@ -41,6 +41,35 @@ TEST(TableReport, ListsBadRows) {
   EXPECT_FALSE(report.is_clean());
 }
 
+TEST(TableReport, FindsRowsThatAQuoteHasSwallowed) {
+  const auto report_with = [](int first, int second) {
+    std::string text = "a,w,y\n";
+    for (int i = 0; i < 100; ++i)
+      text += fmt::format("{},{}u,{}\n", i % 7, i == first || i == second ? "\"" : "", i % 2);
+    return report_of(text, {"y"});
+  };
+  const TableReport closed = report_with(40, 60);
+  expect_within(joined(closed.wrong),
+                "t.csv: line 42: the quoted cell runs on for 21 lines; is its closing quote "
+                "missing?");
+  EXPECT_EQ(closed.bad_rows, 0);
+  EXPECT_TRUE(report_with(40, 45).is_clean()) << "a few lines";
+  const TableReport open = report_with(40, -1);
+  EXPECT_EQ(open.bad_rows, 60);
+  EXPECT_EQ(open.scan.records, 100);
+}
+
+TEST(TableReport, LongTextsAreNoSwallowedRows) {
+  std::string text = "a,w,y\n";
+  for (int i = 0; i < 20; ++i) {
+    text += fmt::format("{},\"", i % 7);
+    for (int line = 0; line < 15; ++line) text += "it was good, all in all\n";
+    text += fmt::format("\",{}\n", i % 2);
+  }
+  const TableReport report = report_of(text, {"y"});
+  EXPECT_TRUE(report.is_clean()) << joined(report.wrong);
+}
+
 TEST(TableReport, FindsClassesWrittenInTwoWays) {
   std::string text = "a,income\n";
   for (int i = 0; i < 20; ++i) text += fmt::format("{},{}\n", i, i % 2 == 0 ? "<=50K" : ">50K");
@@ -111,6 +140,13 @@ TEST(TableReport, FindsClassesOnOneSideOnly) {
   std::string tail = "a,y\n";
   for (int i = 0; i < 100; ++i) tail += fmt::format("{},{}\n", i, i < 90 ? i % 2 : 2);
   expect_within(joined(report_of(tail, {"y"}).wrong), "all of them in the last 20 %");
+}
+
+// Of a regression nothing is wrong.
+TEST(TableReport, NumbersThatHardlyComeTwiceAreNoClasses) {
+  std::string text = "a,y\n";
+  for (int i = 0; i < 50; ++i) text += fmt::format("{},{}\n", i % 7, 3 * i % 40);
+  EXPECT_TRUE(report_of(text, {"y"}).wrong.empty());
 }
 
 TEST(TableReport, NotesUselessColumns) {

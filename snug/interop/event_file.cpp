@@ -35,15 +35,27 @@ class Message {
     return *this;
   }
   Message& bytes(int field, std::string_view value) {
-    varint(static_cast<uint64_t>(field) << 3 | 2);
-    varint(value.size());
+    start(field, value.size());
     text_ += value;
     return *this;
   }
   Message& message(int field, const Message& value) { return bytes(field, value.text_); }
-  const std::string& text() const { return text_; }
+  // The same for a large value, which is not copied: what stands before it is put there.
+  Message& last_bytes(int field, std::string value) {
+    start(field, value.size());
+    text_ = std::move(value.insert(0, text_));
+    return *this;
+  }
+  Message& last_message(int field, Message value) {
+    return last_bytes(field, std::move(value.text_));
+  }
+  std::string take() { return std::move(text_); }
 
  private:
+  void start(int field, size_t bytes) {
+    varint(static_cast<uint64_t>(field) << 3 | 2);
+    varint(bytes);
+  }
   void varint(uint64_t value) {
     for (; value >= 0x80; value >>= 7) text_ += static_cast<char>(value | 0x80);
     text_ += static_cast<char>(value);
@@ -64,13 +76,13 @@ Message metadata(std::string_view plugin, int data_class, std::string_view conte
 }
 
 std::string summary_event(double wall_time, int64_t step, std::string_view tag,
-                          const Message& metadata, const Message& tensor) {
+                          const Message& metadata, Message tensor) {
   Message value, summary, event;
-  value.bytes(1, tag).message(9, metadata).message(8, tensor);
-  summary.message(1, value);
+  value.bytes(1, tag).message(9, metadata).last_message(8, std::move(tensor));
+  summary.last_message(1, std::move(value));
   event.real(1, wall_time);
   if (step != 0) event.number(2, static_cast<uint64_t>(step));
-  return event.message(5, summary).text();
+  return event.last_message(5, std::move(summary)).take();
 }
 
 // Rows of (left, right, count).
@@ -113,21 +125,20 @@ std::string checksum(std::string_view data) {
 
 }  // namespace
 
-std::string tf_record(std::string_view data) {
-  const std::string length = bytes_of<uint64_t>(data.size());
-  std::string record = length + checksum(length);
-  record += data;
-  return record + checksum(data);
+std::string tf_record(std::string data) {
+  const std::string length = bytes_of<uint64_t>(data.size()), sum = checksum(data);
+  data.insert(0, length + checksum(length));
+  return std::move(data += sum);
 }
 
 std::string version_event(double wall_time) {
-  return Message().real(1, wall_time).bytes(3, "brain.Event:2").text();
+  return Message().real(1, wall_time).bytes(3, "brain.Event:2").take();
 }
 
 std::string scalar_event(double wall_time, int64_t step, std::string_view tag, float value) {
   Message tensor;
   tensor.number(1, kFloat).message(2, Message()).bytes(5, bytes_of(value));
-  return summary_event(wall_time, step, tag, metadata("scalars", 1), tensor);
+  return summary_event(wall_time, step, tag, metadata("scalars", 1), std::move(tensor));
 }
 
 std::string histogram_event(double wall_time, int64_t step, std::string_view tag,
@@ -138,13 +149,14 @@ std::string histogram_event(double wall_time, int64_t step, std::string_view tag
   tensor.number(1, kDouble)
       .message(2, shape)
       .bytes(4, {reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(double)});
-  return summary_event(wall_time, step, tag, metadata("histograms", 2), tensor);
+  return summary_event(wall_time, step, tag, metadata("histograms", 2), std::move(tensor));
 }
 
-std::string model_event(double wall_time, std::string_view json) {
+std::string model_event(double wall_time, std::string json) {
   Message tensor;
-  tensor.number(1, kString).message(2, Message()).bytes(8, json);
-  return summary_event(wall_time, 0, "keras", metadata("graph_keras_model", 0, "1"), tensor);
+  tensor.number(1, kString).message(2, Message()).last_bytes(8, std::move(json));
+  return summary_event(wall_time, 0, "keras", metadata("graph_keras_model", 0, "1"),
+                       std::move(tensor));
 }
 
 GrowingFile new_event_file(const Path& folder, FileSystem& files) {

@@ -23,6 +23,19 @@ TEST(EventFile, HasTensorFlowsBytes) {
             "0a080112002a040000803e");
 }
 
+// The text of a deep model is megabytes: it is not copied where it has room.
+TEST(EventFile, IsMadeOfTheTextOfAModel) {
+  std::string json(100'000, 'j');
+  json.reserve(json.size() + 200);
+  const char* place = json.data();
+  const std::string event = model_event(1.7e9, std::move(json));
+  EXPECT_EQ(event.data(), place);
+  EXPECT_EQ(hex(event.substr(0, event.size() - 100'000)),
+            "0900000040fc54d9412ad18d060acd8d060a056b657261734a180a160a1167726170685f6b657261735f6d"
+            "6f64656c12013142a88d060807120042a08d06");
+  EXPECT_EQ(event.substr(event.size() - 100'000), std::string(100'000, 'j'));
+}
+
 TEST(EventFile, CountsValuesInBuckets) {
   const std::vector<float> values = {0, 1, 2, 3, NAN, INFINITY}, equal = {2, 2};
   const std::string many = histogram_event(1, 1, "w", values);

@@ -43,6 +43,15 @@ struct Hdf5Tree {
   Hdf5Tree& at(std::string_view path);
 };
 
+// The elements of one array where they stand in a file.
+struct Hdf5Piece {
+  int64_t offset = 0;  // Of the first.
+  int64_t bytes = 0;
+  DType dtype = DType::float32;
+  const void* data = nullptr;  // Null: every element is `fill`.
+  double fill = 0;
+};
+
 // A tree as bytes, made piece by piece as they are asked for: beside the arrays' own memory it
 // holds only what describes them.
 class Hdf5Image {
@@ -56,12 +65,8 @@ class Hdf5Image {
   void write_to(File& file) const;
 
  private:
-  struct Piece {
-    int64_t offset;
-    Hdf5Array array;
-  };
   std::vector<std::byte> description_;
-  std::vector<Piece> pieces_;
+  std::vector<Hdf5Piece> pieces_;
   int64_t size_ = 0;
 };
 

@@ -3,70 +3,26 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 
 #include "snug/base/error.h"
 #include "snug/interop/hdf5.h"
+#include "snug/interop/hdf5_block.h"
 
 namespace snug {
 namespace {
 
 constexpr int64_t kNowhere = -1;
-constexpr size_t kSmallestHeap = 4096;
-constexpr size_t kMostTextsOfAHeap = 60'000;
 
-// The same for every group of a file: entries of a leaf and leaves of a tree are at most twice
-// this.
-struct Fanout {
-  int leaf = 4, tree = 16;
+int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-  explicit Fanout(size_t most_entries) {
-    leaf = std::max(leaf, static_cast<int>(std::ceil(std::sqrt(most_entries) / 2)));
-    const size_t leaves = most_entries / (2 * leaf) + 1;
-    tree = std::max(tree, static_cast<int>(leaves / 2 + 1));
-  }
-  size_t leaf_bytes() const { return 8 + 2 * static_cast<size_t>(leaf) * 40; }
-  size_t tree_bytes() const { return 24 + (4 * static_cast<size_t>(tree) + 1) * 8; }
-};
+// As the HDF5 library writes them where nothing else is asked for: entries of a leaf are at most
+// twice the first, children of a node of the tree above the leaves twice the second.
+constexpr uint16_t kLeaf = 4, kNode = 16;
+constexpr size_t kSuperblockBytes = 96;
+constexpr size_t kLeafBytes = 8 + 2 * kLeaf * 40, kNodeBytes = 24 + (4 * kNode + 1) * 8;
 
-size_t most_entries(const Hdf5Tree& tree) {
-  size_t most = tree.groups.size() + tree.arrays.size();
-  for (const auto& [name, group] : tree.groups) most = std::max(most, most_entries(group));
-  return most;
-}
-
-// Bytes that grow; numbers are put at the end or, where room was left, in place.
-class Block {
- public:
-  int64_t size() const { return std::ssize(bytes); }
-  template <typename T>
-  void put(T value) {
-    put_zeros(sizeof(T));
-    std::memcpy(bytes.data() + bytes.size() - sizeof(T), &value, sizeof(T));
-  }
-  template <typename T>
-  void put_at(int64_t offset, T value) {
-    std::memcpy(bytes.data() + offset, &value, sizeof(T));
-  }
-  void put_text(std::string_view text) {
-    const auto* from = reinterpret_cast<const std::byte*>(text.data());
-    bytes.insert(bytes.end(), from, from + text.size());
-  }
-  void put_zeros(size_t count) { bytes.resize(bytes.size() + count); }
-  void pad() { bytes.resize((bytes.size() + 7) / 8 * 8); }
-  // Room for a structure that is filled in later.
-  int64_t reserve(size_t count) {
-    pad();
-    const int64_t at = size();
-    put_zeros(count);
-    return at;
-  }
-
-  std::vector<std::byte> bytes;
-};
-
-void put_message(Block& block, uint16_t type, Block body) {
+void put_message(Hdf5Block& block, uint16_t type, Hdf5Block body) {
   body.pad();
   block.put<uint16_t>(type);
   block.put<uint16_t>(static_cast<uint16_t>(body.bytes.size()));
@@ -75,7 +31,7 @@ void put_message(Block& block, uint16_t type, Block body) {
 }
 
 // Version 1: the messages stand behind it.
-void put_header(Block& block, uint16_t messages, const Block& body) {
+void put_header(Hdf5Block& block, uint16_t messages, const Hdf5Block& body) {
   block.pad();
   block.put<uint8_t>(1);
   block.put<uint8_t>(0);
@@ -86,8 +42,8 @@ void put_header(Block& block, uint16_t messages, const Block& body) {
   block.bytes.insert(block.bytes.end(), body.bytes.begin(), body.bytes.end());
 }
 
-Block type_of(DType dtype) {
-  Block type;
+Hdf5Block type_of(DType dtype) {
+  Hdf5Block type;
   const auto bytes = static_cast<uint32_t>(size_of(dtype));
   if (is_float(dtype)) {
     const bool is_double = dtype == DType::float64;
@@ -107,8 +63,8 @@ Block type_of(DType dtype) {
   return type;
 }
 
-Block space_of(std::span<const int64_t> shape) {
-  Block space;
+Hdf5Block space_of(std::span<const int64_t> shape) {
+  Hdf5Block space;
   space.put<uint8_t>(1);
   space.put<uint8_t>(static_cast<uint8_t>(shape.size()));
   space.put_zeros(6);
@@ -116,8 +72,9 @@ Block space_of(std::span<const int64_t> shape) {
   return space;
 }
 
-Block attribute(const std::string& name, Block type, Block space, const Block& data) {
-  Block message;
+Hdf5Block attribute(const std::string& name, Hdf5Block type, Hdf5Block space,
+                    const Hdf5Block& data) {
+  Hdf5Block message;
   message.put<uint8_t>(1);
   message.put<uint8_t>(0);
   message.put<uint16_t>(static_cast<uint16_t>(name.size() + 1));
@@ -125,7 +82,7 @@ Block attribute(const std::string& name, Block type, Block space, const Block& d
   message.put<uint16_t>(static_cast<uint16_t>(space.bytes.size()));
   message.put_text(name);
   message.put<uint8_t>(0);
-  for (Block* part : {&type, &space}) {
+  for (Hdf5Block* part : {&type, &space}) {
     message.pad();
     message.bytes.insert(message.bytes.end(), part->bytes.begin(), part->bytes.end());
   }
@@ -134,45 +91,29 @@ Block attribute(const std::string& name, Block type, Block space, const Block& d
   return message;
 }
 
-// Texts of any length, all together; attributes refer to them by place and number.
-class TextHeap {
- public:
-  // Returns the number; place() says where it will stand.
-  uint32_t add(const std::string& text) {
-    texts_.push_back(&text);
-    return static_cast<uint32_t>(texts_.size());
-  }
-  size_t size() const { return texts_.size(); }
+// A group with all that is in it.
+size_t most_bytes_of_group(const Hdf5Tree& tree) {
+  constexpr size_t kOfGroup = 512, kOfArray = 256, kOfText = 256;
+  const size_t entries = tree.groups.size() + tree.arrays.size();
+  const size_t leaves = entries / (2 * kLeaf) + 1, nodes = leaves / kNode + 1;
+  size_t bytes = kOfGroup + leaves * kLeafBytes + nodes * kNodeBytes;
+  bytes += tree.arrays.size() * kOfArray;
+  for (const auto& [name, text] : tree.texts) bytes += kOfText + text.size();
+  for (const auto& [name, list] : tree.lists) bytes += (1 + list.size()) * kOfText;
+  for (const auto& [name, group] : tree.groups) bytes += most_bytes_of_group(group);
+  return bytes;
+}
 
-  void put(Block& block) const {
-    const int64_t start = block.size();
-    block.put_text("GCOL");
-    block.put<uint32_t>(1);
-    block.put<uint64_t>(0);
-    for (size_t i = 0; i < texts_.size(); ++i) {
-      block.put<uint16_t>(static_cast<uint16_t>(i + 1));
-      block.put<uint16_t>(1);
-      block.put<uint32_t>(0);
-      block.put<uint64_t>(texts_[i]->size());
-      block.put_text(*texts_[i]);
-      block.pad();
-    }
-    const auto used = static_cast<size_t>(block.size() - start);
-    // The rest is an object of number 0, which has room for its own head.
-    const size_t total = std::max(kSmallestHeap, used + 16);
-    block.put<uint64_t>(0);
-    block.put<uint64_t>(total - used);
-    block.put_zeros(total - used - 16);
-    block.put_at<uint64_t>(start + 8, total);
-  }
-
- private:
-  std::vector<const std::string*> texts_;
-};
+// What describes a tree takes no more, unless names are long: bytes that do not move while they
+// grow are there once. Those that are never written take no memory.
+size_t most_bytes(const Hdf5Tree& tree) {
+  return kSuperblockBytes + most_bytes_of_group(tree) + Hdf5TextHeap::kLeastBytes;
+}
 
 class Writer {
  public:
-  explicit Writer(const Hdf5Tree& tree) : fanout_(most_entries(tree)) {
+  explicit Writer(const Hdf5Tree& tree) {
+    block_.bytes.reserve(most_bytes(tree));
     put_superblock();
     const Place root = put_group(tree);
     for (const auto& [heap, references] : heaps_) {
@@ -187,12 +128,8 @@ class Writer {
     block_.put_at<int64_t>(40, end_);
   }
 
-  struct Placed {
-    int64_t offset;
-    Hdf5Array array;
-  };
-  Block block_;
-  std::vector<Placed> arrays_;
+  Hdf5Block block_;
+  std::vector<Hdf5Piece> pieces_;
   int64_t end_ = 0;
 
  private:
@@ -204,6 +141,10 @@ class Writer {
     Place place;
     bool is_group;
   };
+  struct Child {
+    int64_t at;         // A leaf, or a node above some.
+    int64_t last_name;  // Of its entries.
+  };
 
   void put_superblock() {
     block_.put_text("\x89HDF\r\n\x1a\n");
@@ -211,8 +152,8 @@ class Writer {
     block_.put<uint8_t>(8);
     block_.put<uint8_t>(8);
     block_.put<uint8_t>(0);
-    block_.put<uint16_t>(static_cast<uint16_t>(fanout_.leaf));
-    block_.put<uint16_t>(static_cast<uint16_t>(fanout_.tree));
+    block_.put<uint16_t>(kLeaf);
+    block_.put<uint16_t>(kNode);
     block_.put<uint32_t>(0);
     block_.put<int64_t>(0);
     block_.put<int64_t>(kNowhere);
@@ -234,7 +175,7 @@ class Writer {
     Place place;
     place.names = put_names(entries);
     place.tree = put_tree(entries);
-    Block messages, table;
+    Hdf5Block messages, table;
     table.put<int64_t>(place.tree);
     table.put<int64_t>(place.names);
     put_message(messages, 0x11, table);
@@ -249,7 +190,7 @@ class Writer {
   }
 
   int64_t put_names(std::map<std::string_view, Entry>& entries) {
-    Block names;
+    Hdf5Block names;
     names.put_zeros(8);
     for (auto& [name, entry] : entries) {
       entry.name_at = names.size();
@@ -268,32 +209,57 @@ class Writer {
     return at;
   }
 
+  // Leaves, nodes above them, and nodes above these, until there is one.
   int64_t put_tree(const std::map<std::string_view, Entry>& entries) {
-    const size_t of_leaf = 2 * static_cast<size_t>(fanout_.leaf);
-    const int64_t tree = block_.reserve(fanout_.tree_bytes());
-    std::memcpy(block_.bytes.data() + tree, "TREE", 4);
-    int64_t key = tree + 32;
-    uint16_t leaves = 0;
-    block_.put_at<int64_t>(tree + 8, kNowhere);
-    block_.put_at<int64_t>(tree + 16, kNowhere);
+    std::vector<Child> level = put_leaves(entries);
+    uint8_t height = 0;
+    do level = put_nodes(level, height++);
+    while (level.size() > 1);
+    return level[0].at;
+  }
+
+  std::vector<Child> put_leaves(const std::map<std::string_view, Entry>& entries) {
+    std::vector<Child> leaves;
     auto entry = entries.begin();
     while (entry != entries.end()) {
-      const int64_t leaf = block_.reserve(fanout_.leaf_bytes());
-      std::memcpy(block_.bytes.data() + leaf, "SNOD\1", 5);
+      Child leaf{block_.reserve(kLeafBytes), 0};
+      std::memcpy(block_.bytes.data() + leaf.at, "SNOD\1", 5);
       uint16_t count = 0;
-      int64_t last_name = 0;
-      for (; entry != entries.end() && count < of_leaf; ++entry, ++count) {
-        put_entry(leaf + 8 + 40 * count, entry->second);
-        last_name = entry->second.name_at;
+      for (; entry != entries.end() && count < 2 * kLeaf; ++entry, ++count) {
+        put_entry(leaf.at + 8 + 40 * count, entry->second);
+        leaf.last_name = entry->second.name_at;
       }
-      block_.put_at<uint16_t>(leaf + 6, count);
-      block_.put_at<int64_t>(key, leaf);
-      block_.put_at<int64_t>(key + 8, last_name);
-      key += 16;
-      ++leaves;
+      block_.put_at<uint16_t>(leaf.at + 6, count);
+      leaves.push_back(leaf);
     }
-    block_.put_at<uint16_t>(tree + 6, leaves);
-    return tree;
+    return leaves;
+  }
+
+  // Those of one height know their neighbours. Before and behind each child stands a name that all
+  // of its own lie between; the first is empty.
+  std::vector<Child> put_nodes(std::span<const Child> children, uint8_t height) {
+    std::vector<Child> nodes;
+    int64_t last_name = 0;
+    do {
+      const auto some = children.first(std::min<size_t>(children.size(), 2 * kNode));
+      children = children.subspan(some.size());
+      const int64_t node = block_.reserve(kNodeBytes);
+      std::memcpy(block_.bytes.data() + node, "TREE", 4);
+      block_.put_at<uint8_t>(node + 5, height);
+      block_.put_at<uint16_t>(node + 6, static_cast<uint16_t>(some.size()));
+      block_.put_at<int64_t>(node + 8, nodes.empty() ? kNowhere : nodes.back().at);
+      if (!nodes.empty()) block_.put_at<int64_t>(nodes.back().at + 16, node);
+      block_.put_at<int64_t>(node + 16, kNowhere);
+      int64_t at = node + 24;
+      block_.put_at<int64_t>(at, last_name);
+      for (const Child& child : some) {
+        last_name = child.last_name;
+        block_.put_at<int64_t>(at + 8, child.at);
+        block_.put_at<int64_t>(at += 16, last_name);
+      }
+      nodes.push_back({node, last_name});
+    } while (!children.empty());
+    return nodes;
   }
 
   void put_entry(int64_t at, const Entry& entry) {
@@ -305,24 +271,25 @@ class Writer {
     block_.put_at<int64_t>(at + 32, entry.place.names);
   }
 
-  size_t put_attributes(Block& messages, const Hdf5Tree& tree) {
+  size_t put_attributes(Hdf5Block& messages, const Hdf5Tree& tree) {
     for (const auto& [name, text] : tree.texts) put_texts(messages, name, {&text, 1}, space_of({}));
     for (const auto& [name, list] : tree.lists) {
       const std::array<int64_t, 1> shape = {std::ssize(list)};
       // An empty list is one of numbers, as NumPy has it.
       if (list.empty())
         put_message(messages, 0x0c,
-                    attribute(name, type_of(DType::float64), space_of(shape), Block()));
+                    attribute(name, type_of(DType::float64), space_of(shape), Hdf5Block()));
       else
         put_texts(messages, name, list, space_of(shape));
     }
     return tree.texts.size() + tree.lists.size();
   }
 
-  void put_texts(Block& messages, const std::string& name, std::span<const std::string> texts,
-                 Block space) {
-    if (heaps_.empty() || heaps_.back().first.size() >= kMostTextsOfAHeap) heaps_.emplace_back();
-    Block type, data;
+  void put_texts(Hdf5Block& messages, const std::string& name, std::span<const std::string> texts,
+                 Hdf5Block space) {
+    if (heaps_.empty() || heaps_.back().first.size() >= Hdf5TextHeap::kMostTexts)
+      heaps_.emplace_back();
+    Hdf5Block type, data;
     // Of variable length, UTF-8, made of bytes.
     for (const uint32_t word : {0x00010119u, 16u, 0x00000010u, 1u, 0x00080000u})
       type.put<uint32_t>(word);
@@ -343,7 +310,7 @@ class Writer {
     std::vector<int64_t> shape;
     for (int axis = 0; axis < array.type.shape.rank(); ++axis)
       shape.push_back(array.type.shape[axis]);
-    Block messages, fill, layout;
+    Hdf5Block messages, fill, layout;
     put_message(messages, 0x01, space_of(shape));
     put_message(messages, 0x03, type_of(array.type.dtype));
     fill.put<uint64_t>(0x01020202);
@@ -356,17 +323,19 @@ class Writer {
     block_.pad();
     const int64_t header = block_.size();
     put_header(block_, 4, messages);
-    if (array.type.bytes() > 0) places_.push_back({header + 16 + layout_at + 2, array});
+    if (array.type.bytes() > 0) places_.emplace_back(header + 16 + layout_at + 2, &array);
     return header;
   }
 
   void place_arrays() {
     block_.pad();
     end_ = block_.size();
+    pieces_.reserve(places_.size());
     for (const auto& [at, array] : places_) {
+      const auto bytes = static_cast<int64_t>(array->type.bytes());
       block_.put_at<int64_t>(at, end_);
-      arrays_.push_back({end_, array});
-      end_ += static_cast<int64_t>((array.type.bytes() + 7) / 8 * 8);
+      pieces_.push_back({end_, bytes, array->type.dtype, array->data, array->fill});
+      end_ += padded(bytes);
     }
   }
 
@@ -374,10 +343,9 @@ class Writer {
     size_t heap;
     int64_t at;  // Behind the header of the group that is being put.
   };
-  Fanout fanout_;
   std::vector<TextReference> references_;
-  std::vector<std::pair<TextHeap, std::vector<int64_t>>> heaps_;
-  std::vector<std::pair<int64_t, Hdf5Array>> places_;
+  std::vector<std::pair<Hdf5TextHeap, std::vector<int64_t>>> heaps_;
+  std::vector<std::pair<int64_t, const Hdf5Array*>> places_;
 };
 
 template <typename T>
@@ -387,22 +355,22 @@ void fill_with(std::span<std::byte> into, size_t phase, double value) {
   for (size_t i = 0; i < into.size(); ++i) into[i] = bytes[(phase + i) % sizeof(T)];
 }
 
-void copy_elements(const Hdf5Array& array, int64_t from, std::span<std::byte> into) {
-  if (array.data != nullptr) {
-    std::memcpy(into.data(), static_cast<const std::byte*>(array.data) + from, into.size());
+void copy_elements(const Hdf5Piece& piece, int64_t from, std::span<std::byte> into) {
+  if (piece.data != nullptr) {
+    std::memcpy(into.data(), static_cast<const std::byte*>(piece.data) + from, into.size());
     return;
   }
   const auto phase = static_cast<size_t>(from);
-  if (array.fill == 0)
+  if (piece.fill == 0)
     std::ranges::fill(into, std::byte{0});
-  else if (array.type.dtype == DType::float32)
-    fill_with<float>(into, phase, array.fill);
-  else if (array.type.dtype == DType::float64)
-    fill_with<double>(into, phase, array.fill);
-  else if (array.type.dtype == DType::int64)
-    fill_with<int64_t>(into, phase, array.fill);
+  else if (piece.dtype == DType::float32)
+    fill_with<float>(into, phase, piece.fill);
+  else if (piece.dtype == DType::float64)
+    fill_with<double>(into, phase, piece.fill);
+  else if (piece.dtype == DType::int64)
+    fill_with<int64_t>(into, phase, piece.fill);
   else
-    fill_with<int32_t>(into, phase, array.fill);
+    fill_with<int32_t>(into, phase, piece.fill);
 }
 
 }  // namespace
@@ -420,8 +388,7 @@ Hdf5Tree& Hdf5Tree::at(std::string_view path) {
 Hdf5Image::Hdf5Image(const Hdf5Tree& tree) {
   Writer writer(tree);
   description_ = std::move(writer.block_.bytes);
-  for (const Writer::Placed& placed : writer.arrays_)
-    pieces_.push_back({placed.offset, placed.array});
+  pieces_ = std::move(writer.pieces_);
   size_ = writer.end_;
 }
 
@@ -434,17 +401,16 @@ void Hdf5Image::read(std::span<std::byte> into, int64_t offset) const {
     into = into.subspan(count);
     offset += static_cast<int64_t>(count);
   }
-  auto piece = std::ranges::upper_bound(pieces_, offset, {}, &Piece::offset);
+  auto piece = std::ranges::upper_bound(pieces_, offset, {}, &Hdf5Piece::offset);
   if (piece != pieces_.begin()) --piece;
   while (!into.empty()) {
     SNUG_CHECK(piece != pieces_.end(), "bytes from {} on", offset);
-    const auto bytes = static_cast<int64_t>(piece->array.type.bytes());
+    const int64_t bytes = piece->bytes, whole = padded(bytes);
     const int64_t from = offset - piece->offset;
-    const int64_t whole = (bytes + 7) / 8 * 8;
     const auto count = static_cast<size_t>(
         std::min<int64_t>(from < bytes ? bytes - from : whole - from, std::ssize(into)));
     if (from < bytes)
-      copy_elements(piece->array, from, into.first(count));
+      copy_elements(*piece, from, into.first(count));
     else
       std::ranges::fill(into.first(count), std::byte{0});
     into = into.subspan(count);

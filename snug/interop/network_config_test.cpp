@@ -4,11 +4,15 @@
 
 #include "snug/base/error.h"
 #include "snug/interop/config_writer.h"
+#include "snug/interop/keras_file.h"
+#include "snug/interop/network_text.h"
 #include "snug/interop/weight_groups.h"
+#include "snug/nn/activation_layers.h"
 #include "snug/nn/convolution.h"
 #include "snug/nn/dense.h"
 #include "snug/nn/dropout.h"
 #include "snug/nn/merging.h"
+#include "snug/nn/normalization.h"
 #include "snug/nn/operators.h"
 
 namespace snug {
@@ -182,6 +186,61 @@ TEST(ReadNetwork, KeepsNamedEndsInTheOrderOfTheirKeys) {
   EXPECT_EQ(written["config"]["output_layers"]["second"][0], "a");
 }
 
+// Layer by layer, whatever they are called.
+TEST(ReadNetwork, IsWrittenAsTextAsItIsWrittenWhole) {
+  const char* odd = R"("layers":[])";
+  const Json a = layer("Dense", odd, kUnits, Json::array({call({tensor("in")})}));
+  const auto network =
+      read_parsed(functional(Json::array({input("in"), a}), {"in", 0, 0}, {odd, 0, 0}));
+  const auto list = Network::sequential({Input({4}), Dense(2)}, odd);
+  for (Network* each : {network.get(), list.get()})
+    EXPECT_EQ(OrderedJson::parse(model_json(*each)), write_network(*each));
+}
+
+// A layer in a model in a model of the other kind, and so on.
+Layer nested_layer(int depth) {
+  if (depth == 0) return Dense(4);
+  const Layer inner = nested_layer(depth - 1);
+  if (depth % 2 == 0) return Layer(Network::sequential({Input({4}), inner, Dense(4)}, "layers"));
+  const Symbol x = Input({4});
+  return Layer(Network::functional({x}, {inner(inner(x)) + x}, "config"));
+}
+
+TEST(ReadNetwork, IsWrittenAsTextWithTheModelsInIt) {
+  for (const int depth : {2, 3, 4}) {
+    SCOPED_TRACE(depth);
+    const Layer layer = nested_layer(depth);
+    auto& network = dynamic_cast<Network&>(*layer.definition());
+    network.set_paths();
+    const OrderedJson whole = write_network(network);
+    EXPECT_EQ(OrderedJson::parse(model_json(network)), whole);
+    const OrderedJson& inner = whole["config"]["layers"][1];
+    EXPECT_EQ(inner["config"]["layers"].size(), 3u) << inner;
+    EXPECT_EQ(inner.contains("inbound_nodes"), !network.is_sequential());
+    EXPECT_EQ(read_network(Json::parse(whole.dump()))->layers().size(), network.layers().size());
+  }
+}
+
+// The estimate is no less than the text of usual layers.
+TEST(ReadNetwork, HasATextOfAboutTheLengthThatIsCounted) {
+  const Symbol x = Input({8, 8, 4});
+  Symbol y = x;
+  for (int i = 0; i < 10; ++i) {
+    const Symbol branch = BatchNormalization()(Conv2D(4, 3, {.padding = "same"})(y));
+    y = Activation("relu")(Concatenate()(Symbols{y, branch, x * 2})) + 1;
+  }
+  const auto convolutions = Network::functional({x}, {y}, "convolutions");
+  const auto dense = Network::sequential({Input({4}), Dense(4), Dense(4), Dense(4)}, "dense");
+  const Layer both(Network::sequential({Input({4}), Layer(dense), Dense(4)}, "both"));
+  for (Network* network :
+       {convolutions.get(), dense.get(), &dynamic_cast<Network&>(*both.definition())}) {
+    network->set_paths();
+    const size_t bytes = model_json(*network).size(), counted = network_text_bytes(*network);
+    EXPECT_LE(bytes, counted);
+    EXPECT_LE(counted, 3 * bytes);
+  }
+}
+
 TEST(ReadNetwork, KeepsWhatIsFrozen) {
   Json config = kUnits;
   config["trainable"] = false;
@@ -309,6 +368,18 @@ TEST(ReadNetwork, TheTrainingOfACallSaysNothing) {
             "it was read");
   EXPECT_NE(refusal(called_with("RandomFlip", {}, {{"causal", true}})).find("causal = true"),
             std::string::npos);
+}
+
+// Keras calls it on a list, be it of one.
+TEST(WriteNetwork, ALayerThatMergesHasAList) {
+  const Symbol x = Input({4});
+  const auto network = Network::functional({x}, {Add()(Symbols{x})}, "net");
+  network->set_paths();
+  const OrderedJson layers = write_network(*network)["config"]["layers"];
+  const OrderedJson arguments = layers[1]["inbound_nodes"][0]["args"];
+  ASSERT_TRUE(arguments[0].is_array()) << arguments;
+  EXPECT_EQ(arguments[0].size(), 1u);
+  EXPECT_EQ(read_network(Json::parse(write_network(*network).dump()))->layers().size(), 2u);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <ctime>
 
-#include "snug/base/error.h"
 #include "snug/interop/compile_config.h"
 #include "snug/interop/keras_file.h"
 #include "snug/interop/network_config.h"
+#include "snug/interop/network_text.h"
 #include "snug/interop/weight_groups.h"
 #include "snug/interop/zip_archive.h"
 #include "snug/nn/loss_list.h"
@@ -36,10 +36,6 @@ Hdf5Tree weights_tree(const SavedModel& model) {
   return tree;
 }
 
-std::string dumped(const OrderedJson& json) {
-  return json.dump(-1, ' ', /*ensure_ascii=*/true, OrderedJson::error_handler_t::replace);
-}
-
 std::string now() {
   const std::time_t seconds = std::time(nullptr);
   std::tm time{};
@@ -49,11 +45,11 @@ std::string now() {
   return {text.data(), length};
 }
 
-OrderedJson model_config(const SavedModel& model) {
-  OrderedJson config = write_network(model.network);
-  config["compile_config"] = model.compile != nullptr ? write_compile(*model.compile, model.network)
-                                                      : OrderedJson::object();
-  return config;
+std::string model_config(const SavedModel& model) {
+  OrderedJson frame = write_frame(model.network);
+  frame["compile_config"] = model.compile != nullptr ? write_compile(*model.compile, model.network)
+                                                     : OrderedJson::object();
+  return network_text(model.network, std::move(frame));
 }
 
 void write_image(const Path& path, const Hdf5Tree& tree, FileSystem& files) {
@@ -132,7 +128,7 @@ void add_optimizer(Hdf5Tree& root, const SavedModel& model) {
 
 }  // namespace
 
-std::string model_json(Network& network) { return dumped(write_network(network)); }
+std::string model_json(Network& network) { return network_text(network, write_frame(network)); }
 
 void write_weights(const Path& path, const SavedModel& model, FileSystem& files) {
   write_image(path, weights_tree(model), files);
@@ -142,19 +138,20 @@ void write_keras(const Path& path, const SavedModel& model, FileSystem& files) {
   OrderedJson metadata = {
       {"keras_version", kKerasVersion}, {"date_saved", now()}, {"producer", "snug"}};
   if (!model.columns.empty()) metadata[kColumnsKey] = OrderedJson::parse(model.columns);
+  // A member holds its text: it is moved, not copied.
+  std::vector<ZipMember> members;
+  members.push_back(text_member("metadata.json", dumped(metadata)));
+  members.push_back(text_member("config.json", model_config(model)));
   const Hdf5Image image(weights_tree(model));
-  const std::vector<ZipMember> members = {
-      text_member("metadata.json", dumped(metadata)),
-      text_member("config.json", dumped(model_config(model))),
-      {"model.weights.h5", image.size(),
-       [&](std::span<std::byte> into, int64_t offset) { image.read(into, offset); }}};
+  members.push_back({"model.weights.h5", image.size(),
+                     [&](std::span<std::byte> into, int64_t offset) { image.read(into, offset); }});
   write_atomically(files, path, [&](File& file) { write_zip(file, members); });
 }
 
 void write_legacy_h5(const Path& path, const SavedModel& model, FileSystem& files) {
   Hdf5Tree root;
   add_versions(root);
-  root.texts.emplace_back("model_config", dumped(write_network(model.network)));
+  root.texts.emplace_back("model_config", model_json(model.network));
   if (!model.columns.empty())
     root.texts.emplace_back(kColumnsKey, dumped(OrderedJson::parse(model.columns)));
   Hdf5Tree& weights = root.groups["model_weights"];

@@ -40,6 +40,25 @@ OrderedJson shapes_json(const Types& types) {
   return shapes;
 }
 
+// One layer; of a nested network its frame.
+OrderedJson layer_json(LayerDefinition& layer) {
+  if (auto* network = dynamic_cast<Network*>(&layer)) return write_frame(*network);
+  if (const auto* input = dynamic_cast<const InputLayer*>(&layer)) return write_input(*input);
+  if (const auto* operation = dynamic_cast<const Operation*>(&layer))
+    return write_operation(*operation);
+  OrderedJson json = serialized(module_of(Family::layer), layer);
+  OrderedJson config = {
+      {"name", layer.name}, {"trainable", layer.trainable}, {"dtype", float32_policy()}};
+  config.update(json["config"]);
+  // Keras writes it for Dense only where it is set, and older versions know it only there.
+  if (layer.class_name() == "Dense" && config["activity_regularizer"].is_null())
+    config.erase("activity_regularizer");
+  // It does not take the argument that all other layers take.
+  if (layer.class_name().starts_with("SpatialDropout")) config.erase("trainable");
+  json["config"] = std::move(config);
+  return json;
+}
+
 // Which call of its layer each call of the network is.
 struct CallNumbers {
   explicit CallNumbers(const Network& network) {
@@ -53,22 +72,24 @@ class FunctionalWriter {
  public:
   explicit FunctionalWriter(Network& network) : network_(network), numbers_(network) {}
 
-  OrderedJson config() {
-    OrderedJson layers = OrderedJson::array();
+  void visit_layers(const VisitLayer& visit) const {
     for (const LayerPtr& layer : network_.layers_and_operations()) {
-      OrderedJson json = write_layer(*layer);
+      OrderedJson json = layer_json(*layer);
       if (!layer->own_variables().empty())
         json["build_config"] = {{"input_shape", shapes_json(first_input_types(*layer))}};
       json["name"] = layer->name;
       json["inbound_nodes"] = inbound_nodes(*layer);
-      layers.push_back(std::move(json));
+      visit(std::move(json), dynamic_cast<Network*>(layer.get()));
     }
+  }
+
+  OrderedJson config() const {
     OrderedJson inputs = OrderedJson::array(), outputs = OrderedJson::array();
     for (const int call : network_.input_calls()) inputs.push_back(end(call, 0));
     for (const auto& [call, output] : network_.output_calls()) outputs.push_back(end(call, output));
     return {{"name", network_.name},
             {"trainable", network_.trainable},
-            {"layers", layers},
+            {"layers", OrderedJson::array()},
             {"input_layers", ends(inputs, network_.input_ends)},
             {"output_layers", ends(outputs, network_.output_ends)}};
   }
@@ -98,7 +119,8 @@ class FunctionalWriter {
     return nodes;
   }
 
-  // An operator has its operands side by side, a layer one value or one list.
+  // An operator has its operands side by side, a layer one value or one list; one that merges has
+  // a list, be it of one.
   static OrderedJson arguments(const LayerDefinition& layer, OrderedJson tensors) {
     if (const auto* operation = dynamic_cast<const Operation*>(&layer)) {
       if (operation->number())
@@ -106,7 +128,7 @@ class FunctionalWriter {
                        OrderedJson(*operation->number()));
       return tensors;
     }
-    if (tensors.size() == 1) return tensors;
+    if (tensors.size() == 1 && !layer.merges()) return tensors;
     return OrderedJson::array({std::move(tensors)});
   }
 
@@ -138,16 +160,18 @@ class FunctionalWriter {
   CallNumbers numbers_;
 };
 
-OrderedJson write_sequential(Network& network) {
-  OrderedJson layers = OrderedJson::array();
+void visit_sequential(const Network& network, const VisitLayer& visit) {
   for (const LayerCall& call : network.calls()) {
-    OrderedJson json = write_layer(*call.layer);
+    OrderedJson json = layer_json(*call.layer);
     if (!call.layer->own_variables().empty()) {
       const auto& [from, output] = call.in.at(0);
       json["build_config"] = {{"input_shape", shape_json(network.calls()[from].out[output].shape)}};
     }
-    layers.push_back(std::move(json));
+    visit(std::move(json), dynamic_cast<Network*>(call.layer.get()));
   }
+}
+
+OrderedJson sequential_frame(const Network& network) {
   const OrderedJson shape = shapes_json(network.input_types());
   return {{"module", "keras"},
           {"class_name", "Sequential"},
@@ -155,10 +179,19 @@ OrderedJson write_sequential(Network& network) {
            {{"name", network.name},
             {"trainable", network.trainable},
             {"dtype", float32_policy()},
-            {"layers", layers},
+            {"layers", OrderedJson::array()},
             {"build_input_shape", shape}}},
           {"registered_name", nullptr},
           {"build_config", {{"input_shape", shape}}}};
+}
+
+// A frame with its layers, those of nested networks too.
+OrderedJson filled(OrderedJson frame, Network& network) {
+  OrderedJson& layers = layers_of(frame);
+  visit_layers(network, [&](OrderedJson layer, Network* nested) {
+    layers.push_back(nested != nullptr ? filled(std::move(layer), *nested) : std::move(layer));
+  });
+  return frame;
 }
 
 }  // namespace
@@ -174,32 +207,23 @@ OrderedJson shape_json(const Shape& shape) {
   return json;
 }
 
-OrderedJson write_layer(LayerDefinition& layer) {
-  if (auto* network = dynamic_cast<Network*>(&layer)) return write_network(*network);
-  if (const auto* input = dynamic_cast<const InputLayer*>(&layer)) return write_input(*input);
-  if (const auto* operation = dynamic_cast<const Operation*>(&layer))
-    return write_operation(*operation);
-  OrderedJson json = serialized(module_of(Family::layer), layer);
-  OrderedJson config = {
-      {"name", layer.name}, {"trainable", layer.trainable}, {"dtype", float32_policy()}};
-  config.update(json["config"]);
-  // Keras writes it for Dense only where it is set, and older versions know it only there.
-  if (layer.class_name() == "Dense" && config["activity_regularizer"].is_null())
-    config.erase("activity_regularizer");
-  // It does not take the argument that all other layers take.
-  if (layer.class_name().starts_with("SpatialDropout")) config.erase("trainable");
-  json["config"] = std::move(config);
-  return json;
-}
-
-OrderedJson write_network(Network& network) {
+OrderedJson write_frame(Network& network) {
   SNUG_CHECK(network.is_defined(), "a network without shapes");
-  if (network.is_sequential()) return write_sequential(network);
+  if (network.is_sequential()) return sequential_frame(network);
   return {{"module", "keras.src.models.functional"},
           {"class_name", "Functional"},
           {"config", FunctionalWriter(network).config()},
           {"registered_name", "Functional"},
           {"build_config", {{"input_shape", nullptr}}}};
 }
+
+void visit_layers(Network& network, const VisitLayer& visit) {
+  if (network.is_sequential()) return visit_sequential(network, visit);
+  FunctionalWriter(network).visit_layers(visit);
+}
+
+OrderedJson& layers_of(OrderedJson& frame) { return frame["config"]["layers"]; }
+
+OrderedJson write_network(Network& network) { return filled(write_frame(network), network); }
 
 }  // namespace snug

@@ -84,7 +84,8 @@ ZipReader::ZipReader(File& file) : file_(file), source_(std::make_unique<Source>
   if (archive_ == nullptr) {
     zip_source_free(source);
     source_->rethrow();
-    throw CorruptFile("{}: it is no zip archive, or damaged ({})", file.path().string(), reason);
+    throw CorruptFile("{}: it is no zip archive, or damaged ({}); take another copy of it",
+                      file.path().string(), reason);
   }
   try {
     const zip_int64_t count = zip_get_num_entries(archive_, 0);

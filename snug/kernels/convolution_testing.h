@@ -125,4 +125,31 @@ void check_nan(const Shape& shape, const ResultsOf& results) {
   for (size_t i = 0; i < r.dw.size(); ++i) ASSERT_EQ(std::isnan(r.dw[i]), touched_weights[i]);
 }
 
+// Threads do not show in results, nor the batch in those of an image. `results(shape, problem,
+// threads)` has y, dw and dw_added, and dx where there is one.
+template <typename ResultsOf>
+void check_bits(Shape shape, const ResultsOf& results) {
+  const Problem problem(shape);
+  const auto alone = results(shape, problem, 1);
+  constexpr bool kHasImage = requires { alone.dx; };
+  for (const int threads : {2, 3, 4, 5, 9}) {
+    const auto r = results(shape, problem, threads);
+    EXPECT_TRUE(same_bits(alone.y, r.y));
+    EXPECT_TRUE(same_bits(alone.dw, r.dw));
+    EXPECT_TRUE(same_bits(alone.dw_added, r.dw_added));
+    if constexpr (kHasImage) {
+      EXPECT_TRUE(same_bits(alone.dx, r.dx));
+    }
+  }
+  const auto same_start = [](const auto& whole, const auto& one) {
+    return std::memcmp(whole.data(), one.data(), one.size() * sizeof(float)) == 0;
+  };
+  shape.batch = 1;
+  const auto one = results(shape, problem, 1);
+  EXPECT_TRUE(same_start(alone.y, one.y));
+  if constexpr (kHasImage) {
+    EXPECT_TRUE(same_start(alone.dx, one.dx));
+  }
+}
+
 }  // namespace snug::convolution_testing

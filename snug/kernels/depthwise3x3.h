@@ -6,10 +6,11 @@
 
 namespace snug::kernels {
 
-// Multiplier 1, no dilation, stride 1, at most one pixel of padding on a side, and channels in
-// whole vectors of this machine.
+// Multiplier 1, no dilation, stride 1 or 2 in both directions, at most one pixel of padding on a
+// side, and channels in whole vectors of this machine.
 bool depthwise3x3_serves(const ConvolutionShape& shape);
-// Whether the gradient of the input is served: a convolution of dy with the taps turned round.
+// Whether the gradient of the input is served: of stride 1 a convolution of dy with the taps turned
+// round, and so only if that one is served.
 bool depthwise3x3_serves_input_gradient(const ConvolutionShape& shape);
 
 // A stretch of the rows of all results together, or of the vectors of channels: what one thread

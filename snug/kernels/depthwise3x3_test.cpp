@@ -1,5 +1,7 @@
 #include "snug/kernels/depthwise3x3.h"
 
+#include <algorithm>
+
 #include "snug/kernels/convolution_testing.h"
 
 namespace snug::kernels {
@@ -12,6 +14,21 @@ Shape shape_of(int64_t batch, int64_t height, int64_t width, int64_t channels, i
   s.filters = s.groups = channels;
   s.kernel_height = s.kernel_width = 3;
   s.top = s.left = s.bottom = s.right = padding;
+  return s;
+}
+
+// As Keras pads for SAME: as many results as every second pixel, the odd zero behind.
+Shape same_of_stride2(int64_t batch, int64_t height, int64_t width, int64_t channels) {
+  Shape s = shape_of(batch, height, width, channels, 0);
+  s.stride_height = s.stride_width = 2;
+  s.top = height % 2, s.left = width % 2;
+  s.bottom = s.right = 1;
+  return s;
+}
+
+Shape valid_of_stride2(int64_t batch, int64_t height, int64_t width, int64_t channels) {
+  Shape s = same_of_stride2(batch, height, width, channels);
+  s.top = s.left = s.bottom = s.right = 0;
   return s;
 }
 
@@ -78,6 +95,46 @@ TEST(Depthwise3x3, MatchesReference) {
   check(uneven);
 }
 
+// Odd and even sizes; even ones leave the last row and column of a VALID image unread. 208 channels
+// of 48 pixels are more than one block.
+// Wide rows: the channels go block by block.
+TEST(Depthwise3x3, OfSeveralBlocks) {
+  check(shape_of(1, 4, 40, 48, 1));
+  check(shape_of(1, 3, 110, 64, 1));
+  check(same_of_stride2(1, 4, 110, 64));
+}
+
+TEST(Depthwise3x3, OfStrideTwo) {
+  for (const int64_t size : {1, 2, 3, 4, 5, 6, 7, 8, 13}) {
+    for (const int64_t channels : {16, 48}) {
+      check(same_of_stride2(2, size, 7, channels));
+      check(same_of_stride2(2, 6, size, channels));
+      if (size >= 3) check(valid_of_stride2(2, size, 4, channels));
+      if (size >= 3) check(valid_of_stride2(1, 5, size, channels));
+    }
+  }
+  check(same_of_stride2(1, 4, 48, 208));
+  Shape around = valid_of_stride2(3, 6, 8, 32);
+  around.top = around.left = around.bottom = around.right = 1;
+  check(around);
+  Shape before = valid_of_stride2(3, 6, 8, 32);
+  before.top = before.left = 1;
+  check(before);
+}
+
+// Whole, in two and in rows one by one.
+TEST(Depthwise3x3, TheCutDoesNotShow) {
+  for (const Shape& s : {shape_of(2, 7, 8, 48, 1), same_of_stride2(2, 7, 8, 48)}) {
+    const Problem p(s);
+    Floats whole(x_size(s)), cut(x_size(s));
+    const int64_t rows = depthwise3x3_gradient_rows(s);
+    depthwise3x3_input_gradient(s, {0, rows}, p.y.data(), p.w.data(), whole.data());
+    for (int64_t i = 0; i < rows; ++i)
+      depthwise3x3_input_gradient(s, {i, i + 1}, p.y.data(), p.w.data(), cut.data());
+    EXPECT_EQ(whole, cut);
+  }
+}
+
 // A NaN shows in the nine results that read it, and in no other.
 TEST(Depthwise3x3, NaNShows) {
   const Shape s = shape_of(1, 9, 9, 16, 1);
@@ -90,6 +147,27 @@ TEST(Depthwise3x3, NaNShows) {
   EXPECT_EQ(found, 9);
 }
 
+// With stride 2 one at an even pixel shows in four, one at an odd pixel in one; one of dy in nine.
+TEST(Depthwise3x3, NaNShowsWithStrideTwo) {
+  const Shape s = valid_of_stride2(1, 9, 9, 16);
+  const auto found_of = [](const Floats& values) {
+    return std::count_if(values.begin(), values.end(), [](float v) { return std::isnan(v); });
+  };
+  for (const int64_t at : {3, 4}) {
+    Problem p(s);
+    p.x[(at * 9 + at) * 16] = NAN;
+    Floats y(y_size(s));
+    depthwise3x3(s, {0, depthwise3x3_rows(s)}, p.x.data(), p.w.data(), nullptr, y.data());
+    EXPECT_EQ(found_of(y), at == 3 ? 1 : 4);
+  }
+  Problem p(s);
+  p.y[(1 * 4 + 2) * 16] = NAN;
+  Floats dx(x_size(s));
+  depthwise3x3_input_gradient(s, {0, depthwise3x3_gradient_rows(s)}, p.y.data(), p.w.data(),
+                              dx.data());
+  EXPECT_EQ(found_of(dx), 9);
+}
+
 TEST(Depthwise3x3, Serves) {
   const Shape same = shape_of(1, 8, 8, 32, 1);
   EXPECT_TRUE(depthwise3x3_serves_input_gradient(same));
@@ -98,6 +176,10 @@ TEST(Depthwise3x3, Serves) {
   EXPECT_FALSE(depthwise3x3_serves(shape_of(1, 8, 8, 17, 1)));
   Shape other = same;
   other.stride_width = 2;
+  EXPECT_FALSE(depthwise3x3_serves(other));
+  other.stride_height = 2;
+  EXPECT_TRUE(depthwise3x3_serves_input_gradient(other));
+  other.stride_height = other.stride_width = 3;
   EXPECT_FALSE(depthwise3x3_serves(other));
   other = same;
   other.groups = 1;

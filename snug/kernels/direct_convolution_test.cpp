@@ -97,19 +97,7 @@ std::vector<Shape> larger_shapes() {
 }
 
 TEST(DirectConvolution, BitsDoNotDependOnThreadsOrBatch) {
-  for (Shape shape : larger_shapes()) {
-    const Problem problem(shape);
-    const Results alone = results(shape, problem, 1);
-    for (const int threads : {2, 3, 5}) {
-      const Results r = results(shape, problem, threads);
-      EXPECT_TRUE(same_bits(alone.y, r.y));
-      EXPECT_TRUE(same_bits(alone.dw, r.dw));
-      EXPECT_TRUE(same_bits(alone.dw_added, r.dw_added));
-    }
-    shape.batch = 1;
-    const Results one = results(shape, problem, 1);
-    EXPECT_EQ(std::memcmp(alone.y.data(), one.y.data(), one.y.size() * sizeof(float)), 0);
-  }
+  for (const Shape& shape : larger_shapes()) check_bits(shape, results);
 }
 
 TEST(DirectConvolution, NanReachesWhatItTouches) {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "snug/tensor/noted_magnitude.h"
+
 namespace snug {
 
 // C[m,n] = A[m,k] B[k,n], all row-major; lda, ldb, ldc are the distances between stored rows. A
@@ -48,8 +50,13 @@ class Gemm {
     float* c = nullptr;              // overlaps no input
     const float* bias = nullptr;     // [n], added after the sum, or null
     bool accumulate = false;         // adds to C instead of overwriting it
+    // [notes()] or null: where those of C are noted, one for each of its rectangles.
+    NotedMagnitude* notes = nullptr;
   };
   void run(const Arguments& arguments, void* scratch) const noexcept;
+
+  // How many notes a run makes; 0 where it cannot. Their sums depend on the number of threads.
+  int notes() const;
 
  private:
   enum class Split { rectangles, depth };

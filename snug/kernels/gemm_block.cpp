@@ -75,6 +75,9 @@ struct Walk {
   float* b_scratch;
   int64_t depth, k;  // of the current block
   bool add, last;
+  TileNotes notes = {};  // of the rows that are in work
+
+  TileNotes* notes_now() { return last && arguments.notes != nullptr ? &notes : nullptr; }
 };
 
 HWY_INLINE Panels PrepareB(const Walk& walk, int64_t begin, int64_t end) {
@@ -99,7 +102,7 @@ HWY_INLINE Panels PrepareB(const Walk& walk, int64_t begin, int64_t end) {
 }
 
 // Rows [begin, end) of the current block of k, with the columns that `panels` holds.
-HWY_INLINE void RowBlock(const Walk& walk, const Panels& panels, int64_t begin, int64_t end,
+HWY_INLINE void RowBlock(Walk& walk, const Panels& panels, int64_t begin, int64_t end,
                          int64_t first_column, int64_t last_column) {
   const GemmShape& shape = walk.shape;
   const float* a = walk.arguments.a;
@@ -126,7 +129,8 @@ HWY_INLINE void RowBlock(const Walk& walk, const Panels& panels, int64_t begin, 
                    .bias_row_stride = 0,
                    .bias_column_stride = 1,
                    .add = walk.add,
-                   .columns = width};
+                   .columns = width,
+                   .notes = walk.notes_now()};
     for (int64_t t = 0; t < tiles.count; ++t) {
       const int64_t i = tiles.begin(t), height = tiles.height(t);
       out.c = walk.arguments.c + (begin + i) * shape.ldc + j;
@@ -158,6 +162,7 @@ HWY_INLINE void Rectangle(Walk& walk) {
       for (int64_t r = 0; r < row_blocks; ++r) {
         RowBlock(walk, panels, block.row_begin + rows * r / row_blocks,
                  block.row_begin + rows * (r + 1) / row_blocks, j, end);
+        if (walk.notes_now() != nullptr) AddNotes(walk.notes, *walk.arguments.notes);
       }
     }
   }

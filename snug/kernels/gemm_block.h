@@ -30,10 +30,11 @@ struct GemmTile {
 };
 GemmTile gemm_tile();
 
-// A few columns, no wider than a tile, and a transposed A are computed as C^T = B^T A, with full
-// vectors along m.
+// A few columns, no wider than a tile and no more than it has rows, and a transposed A are computed
+// as C^T = B^T A, with full vectors along m.
 inline bool gemm_swaps(const GemmShape& shape) {
-  return shape.transpose_a && shape.n <= 3 && shape.n <= gemm_tile().columns;
+  const GemmTile tile = gemm_tile();
+  return shape.transpose_a && shape.n <= tile.rows && shape.n <= tile.columns;
 }
 
 // One call: rows [row_begin, row_end) and columns [column_begin, column_end) of C, over the blocks

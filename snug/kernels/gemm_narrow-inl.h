@@ -66,6 +66,15 @@ HWY_INLINE void Dots(const GemmShape& shape, const Gemm::Arguments& arguments,
   }
 }
 
+// Sums of many tiles are kept in double.
+HWY_INLINE void AddNotes(TileNotes& notes, NotedMagnitude& sum) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    sum.sum_squares += notes.squares[lane];
+    sum.largest_bits = HWY_MAX(sum.largest_bits, notes.bits[lane]);
+  }
+  notes = {};
+}
+
 // B's columns as the few rows of C^T = B^T A: element (j, p) in the terms of TileInput.
 struct FewRows {
   const float* base;
@@ -88,7 +97,7 @@ HWY_INLINE void SwappedDepth(const GemmShape& shape, const FewRows& few, TileOut
   const GemmShape stored{.ldb = shape.lda};
   for (int64_t j = 0; j < columns;) {
     const int64_t left = columns - j;
-    const int64_t vectors = left >= 4 * kLanes ? 4 : left > kLanes ? 2 : 1;
+    const int64_t vectors = shape.n <= 3 && left >= 4 * kLanes ? 4 : left > kLanes ? 2 : 1;
     out.columns = std::min(left, vectors * kLanes);
     out.c = c + j * shape.ldc;
     TileInput in{few.base, few.stride, a + j, shape.lda, k};
@@ -104,6 +113,9 @@ HWY_INLINE void SwappedDepth(const GemmShape& shape, const FewRows& few, TileOut
 
 HWY_INLINE void Swapped(const GemmShape& shape, const Gemm::Arguments& arguments,
                         const GemmBlock& block, float* scratch) {
+  constexpr int64_t kStretch = 64 * kTileColumns;
+  TileNotes notes;
+  NotedMagnitude* sum = arguments.notes;
   for (int64_t b = block.block_begin; b < block.block_end; ++b) {
     const int64_t depth = gemm_depth_begin(shape.k, b);
     const bool last = b + 1 == block.block_end;
@@ -112,11 +124,16 @@ HWY_INLINE void Swapped(const GemmShape& shape, const Gemm::Arguments& arguments
                          .bias = last ? arguments.bias : nullptr,
                          .bias_row_stride = 1,
                          .bias_column_stride = 0,
-                         .add = arguments.accumulate || b > block.block_begin};
-    SwappedDepth(shape, RowsOfB(shape, arguments, depth), out,
-                 arguments.c + block.row_begin * shape.ldc,
-                 arguments.a + depth * shape.lda + block.row_begin, block.row_end - block.row_begin,
-                 gemm_depth_begin(shape.k, b + 1) - depth, scratch);
+                         .add = arguments.accumulate || b > block.block_begin,
+                         .notes = last && sum != nullptr ? &notes : nullptr};
+    // In stretches: sums of many tiles are kept in double.
+    for (int64_t begin = block.row_begin; begin < block.row_end; begin += kStretch) {
+      const int64_t columns = std::min(kStretch, block.row_end - begin);
+      SwappedDepth(shape, RowsOfB(shape, arguments, depth), out, arguments.c + begin * shape.ldc,
+                   arguments.a + depth * shape.lda + begin, columns,
+                   gemm_depth_begin(shape.k, b + 1) - depth, scratch);
+      if (out.notes != nullptr) AddNotes(notes, *sum);
+    }
   }
 }
 

@@ -15,28 +15,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace snug::HWY_NAMESPACE {
 
-// to[p * kTileColumns + j] = from[j * stride + p] for 4 values of j and of p.
-HWY_INLINE void Transpose4(const float* from, int64_t stride, float* to, int64_t to_stride) {
-#if HWY_TARGET == HWY_SCALAR
-  for (int p = 0; p < 4; ++p) {
-    for (int j = 0; j < 4; ++j) to[p * to_stride + j] = from[j * stride + p];
-  }
-#else
-  const hn::FixedTag<float, 4> d;
-  const hn::Repartition<double, decltype(d)> pairs;
-  const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + stride);
-  const auto c = hn::LoadU(d, from + 2 * stride), e = hn::LoadU(d, from + 3 * stride);
-  const auto ab = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
-  const auto ce = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
-  const auto ab_upper = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
-  const auto ce_upper = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab, ce)), d, to + to_stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_upper, ce_upper)), d, to + 2 * to_stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_upper, ce_upper)), d, to + 3 * to_stride);
-#endif
-}
-
 // A [columns, k] piece with rows `stride` apart becomes a [k, kTileColumns] panel.
 HWY_INLINE void PackTransposed(const float* b, int64_t stride, int64_t columns, int64_t k,
                                float* panel) {

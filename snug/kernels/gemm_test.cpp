@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -255,6 +257,54 @@ TEST(Gemm, ScratchIsBounded) {
     EXPECT_LE(Gemm(shape, 4).scratch_bytes(), size_t{4} << 20);
   }
   EXPECT_LE(Gemm(dense_gemm(16, 16, 1000000, true), 2).scratch_bytes(), size_t{2} << 20);
+}
+
+// Those of C as it stands there, whatever the tiles: with the rest of a tile, cut among threads, in
+// several blocks of k, with NaN and infinity.
+TEST(Gemm, NotesTheMagnitudesOfC) {
+  for (const GemmShape& shape :
+       {dense_gemm(200, 512, 64, true), dense_gemm(37, 45, 64, true),
+        dense_gemm(200, 70, 900, true), dense_gemm(64, 512, 200), dense_gemm(5000, 10, 32, true),
+        dense_gemm(4111, 2, 64, true), dense_gemm(333, 6, 900, true), dense_gemm(37, 11, 64, true),
+        dense_gemm(5, 33, 7, false, true)}) {
+    for (const int threads : {1, 2}) {
+      const Gemm gemm(shape, threads);
+      ASSERT_GT(gemm.notes(), 0);
+      for (const float special : {0.5f, -30.0f, kInf, kNan}) {
+        Floats a = random_floats(shape.m * shape.k, 1), b = random_floats(shape.k * shape.n, 2);
+        a[a.size() / 2] = special;
+        Floats c(shape.m * shape.n);
+        Guarded scratch(gemm.scratch_bytes());
+        std::vector<NotedMagnitude> notes(gemm.notes(), {7, 7});
+        gemm.run({.a = a.data(), .b = b.data(), .c = c.data(), .notes = notes.data()},
+                 scratch.data());
+        double expected = 0, sum = 0;
+        float largest = 0;
+        uint32_t bits = 0;
+        for (const float x : c) {
+          expected += double{x} * x;
+          largest = std::isnan(x) || std::isnan(largest) ? kNan : std::max(largest, std::abs(x));
+        }
+        for (const NotedMagnitude& note : notes) {
+          sum += note.sum_squares;
+          bits = std::max(bits, note.largest_bits);
+        }
+        const float noted = std::bit_cast<float>(bits);
+        EXPECT_EQ(std::isnan(noted), std::isnan(largest));
+        if (std::isfinite(largest)) {
+          EXPECT_EQ(noted, largest);
+          EXPECT_NEAR(sum, expected, 1e-5 * expected);
+        } else {
+          EXPECT_FALSE(std::isfinite(noted) || std::isfinite(sum));
+        }
+      }
+    }
+  }
+}
+
+TEST(Gemm, NotesNothingWhereItHasNoTiles) {
+  EXPECT_EQ(Gemm(dense_gemm(100, 1, 64), 1).notes(), 0);
+  EXPECT_EQ(Gemm(dense_gemm(0, 5, 64), 1).notes(), 0);
 }
 
 }  // namespace

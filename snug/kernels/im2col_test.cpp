@@ -102,29 +102,8 @@ std::vector<Shape> larger_shapes() {
   return {same3x3(4, 24, 8, 16), same3x3(6, 24, 1, 8), grouped, depthwise};
 }
 
-TEST(Im2col, BitsDoNotDependOnThreads) {
-  for (const Shape& shape : larger_shapes()) {
-    const Problem problem(shape);
-    const Results alone = results(shape, problem, 1);
-    for (const int threads : {2, 3, 5}) {
-      const Results r = results(shape, problem, threads);
-      EXPECT_TRUE(same_bits(alone.y, r.y));
-      EXPECT_TRUE(same_bits(alone.dx, r.dx));
-      EXPECT_TRUE(same_bits(alone.dw, r.dw));
-      EXPECT_TRUE(same_bits(alone.dw_added, r.dw_added));
-    }
-  }
-}
-
-TEST(Im2col, BitsOfAnImageDoNotDependOnTheBatch) {
-  for (Shape shape : larger_shapes()) {
-    const Problem problem(shape);
-    const Results whole = results(shape, problem, 1);
-    shape.batch = 1;
-    const Results one = results(shape, problem, 1);
-    EXPECT_EQ(std::memcmp(whole.y.data(), one.y.data(), one.y.size() * sizeof(float)), 0);
-    EXPECT_EQ(std::memcmp(whole.dx.data(), one.dx.data(), one.dx.size() * sizeof(float)), 0);
-  }
+TEST(Im2col, BitsDoNotDependOnThreadsOrBatch) {
+  for (const Shape& shape : larger_shapes()) check_bits(shape, results);
 }
 
 TEST(Im2col, NanReachesWhatItTouches) {

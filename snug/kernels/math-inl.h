@@ -119,12 +119,29 @@ HWY_INLINE V exp_below(V x) {
 }
 #endif
 
+#if HWY_TARGET == HWY_AVX3
+
+// Half of it is made first: 2^n alone would not reach the last binade.
+HWY_INLINE V expm1(V x) {
+  const V u = greatest(least(x, set(89.0f)), set(-20.0f)), magic = set(12582912.0f);
+  const V n = hn::Sub(hn::MulAdd(u, set(1.44269504f), magic), magic);
+  const V r = hn::MulAdd(n, set(1.90465421e-9f), hn::NegMulAdd(n, set(0.693147182f), u));
+  const V m = hn::MulAdd(hn::Mul(horner(r, kExpRest), r), r, r), half = set(0.5f);
+  const V s{_mm512_scalef_ps(half.raw, n.raw)};
+  const V y = hn::MulAdd(m, s, hn::Sub(s, half));
+  return hn::Add(y, y);
+}
+
+#else
+
 HWY_INLINE V expm1(V x) {
   const ExpParts parts = exp_parts(greatest(x, set(-20.0f)));
   const V half = power_of_two(parts.n_bits, -1);
   const V y = hn::MulAdd(parts.m, half, hn::Sub(half, set(0.5f)));
   return hn::IfThenElse(hn::Le(x, set(88.72283f)), hn::Add(y, y), hn::Add(x, set(kInfinity)));
 }
+
+#endif
 
 // log for finite x, at least the least normal number.
 #if SNUG_KERNELS_PIECES

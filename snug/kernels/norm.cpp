@@ -2,6 +2,8 @@
 
 #include "snug/kernels/norm.h"
 
+#include <type_traits>
+
 #include "snug/kernels/simd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -35,27 +37,53 @@ struct MomentBody {
   }
 };
 
-// Sums of dy and dy * (x - mean) * rstd.
+// What follows the normalisation, and its gradient where v is the normalised value. NaN stays.
+struct Nothing {
+  static HWY_INLINE V of(V v) { return v; }
+};
+struct ThenRelu {
+  static HWY_INLINE V of(V v) { return hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), v); }
+  static HWY_INLINE V gradient(V v, V dy) {
+    return hn::IfThenElse(hn::Gt(v, hn::Zero(d)), dy, of(v));
+  }
+};
+struct ThenRelu6 {
+  static HWY_INLINE V of(V v) { return least(greatest(v, hn::Zero(d)), set(6.0f)); }
+  static HWY_INLINE V gradient(V v, V dy) {
+    const M inside = hn::And(hn::Gt(v, hn::Zero(d)), hn::Lt(v, set(6.0f)));
+    return hn::IfThenElse(hn::IsNaN(v), v, hn::IfThenElseZero(inside, dy));
+  }
+};
+
+// Sums of dy and dy * (x - mean) * rstd, from mean, rstd and, where something follows, scale and
+// shift.
+template <class Then>
 struct GradientBody {
-  static constexpr int kSums = 2;
-  const float *x, *dy, *mean, *rstd;
+  static constexpr bool kFollowed = !std::is_same_v<Then, Nothing>;
+  static constexpr int kSums = 2, kCoefficients = kFollowed ? 4 : 2;
+  const float *x, *dy;
+  const float* coefficients[kCoefficients];
   int64_t columns;
 
   struct Column {
     const float *x, *dy;
     int64_t stride;
-    V mean, rstd;
+    V c[kCoefficients];
     template <class R>
     HWY_INLINE void add(const R& reader, int64_t row, V (&sums)[2]) const {
-      const V g = reader(dy + row * stride);
-      const V normal = hn::Mul(hn::Sub(reader(x + row * stride), mean), rstd);
+      V g = reader(dy + row * stride);
+      const V value = reader(x + row * stride);
+      if constexpr (kFollowed) g = Then::gradient(hn::MulAdd(value, c[2], c[3]), g);
+      const V normal = hn::Mul(hn::Sub(value, c[0]), c[1]);
       sums[0] = hn::Add(sums[0], g);
       sums[1] = hn::MulAdd(g, normal, sums[1]);
     }
   };
   template <class R>
-  HWY_INLINE Column column(const R& reader, int64_t c) const {
-    return {x + c, dy + c, columns, reader(mean + c), reader(rstd + c)};
+  HWY_INLINE Column column(const R& reader, int64_t first) const {
+    Column made{x + first, dy + first, columns, {}};
+    for (int k = 0; k < kCoefficients; ++k) made.c[k] = reader(coefficients[k] + first);
+    return made;
   }
 };
 
@@ -94,16 +122,6 @@ void moment_sums(const float* x, const float* origin, double* sums, double* squa
                             channels, DoubleFlush<2>{{sums, squares}});
 }
 
-struct Nothing {
-  static HWY_INLINE V of(V v) { return v; }
-};
-struct ThenRelu {
-  static HWY_INLINE V of(V v) { return hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), v); }
-};
-struct ThenRelu6 {
-  static HWY_INLINE V of(V v) { return least(greatest(v, hn::Zero(d)), set(6.0f)); }
-};
-
 template <class Then>
 void apply_then(const float* x, const float* scale, const float* shift, float* y, int64_t rows,
                 int64_t channels, const float* addend) {
@@ -135,25 +153,61 @@ void apply(const float* x, const float* scale, const float* shift, float* y, int
   }
 }
 
-void gradient_sums(const float* x, const float* dy, const float* mean, const float* rstd,
-                   double* sum_dy, double* sum_dy_xhat, int64_t rows, int64_t channels,
-                   Output output) {
-  begin_sums(sum_dy, sum_dy_xhat, channels, output);
+template <class Body, size_t kCount>
+void add_gradient_sums(const float* x, const float* dy, const float* const (&coefficients)[kCount],
+                       double* const (&sums)[2], int64_t rows, int64_t channels) {
+  const auto body = [&](int64_t row, const float* const(&c)[kCount], int64_t columns) HWY_ATTR {
+    Body made{x + row * channels, dy + row * channels, {}, columns};
+    std::copy_n(c, kCount, made.coefficients);
+    return made;
+  };
   const int64_t joined = rows_to_join(channels, rows);
   const int64_t wide_rows = joined > 1 ? rows / joined : 0, done = wide_rows * joined;
   if (wide_rows > 0) {
-    const Repeated<2> repeated({mean, rstd}, channels, joined);
-    sum_columns<kWideVectors>(
-        GradientBody{x, dy, repeated.values[0], repeated.values[1], joined * channels}, wide_rows,
-        joined * channels, JoinedFlush{{sum_dy, sum_dy_xhat}, channels});
+    const Repeated<kCount> repeated(coefficients, channels, joined);
+    const float* wide[kCount];
+    for (size_t k = 0; k < kCount; ++k) wide[k] = repeated.values[k];
+    sum_columns<kWideVectors>(body(0, wide, joined * channels), wide_rows, joined * channels,
+                              JoinedFlush{{sums[0], sums[1]}, channels});
   }
-  sum_columns<kWideVectors>(
-      GradientBody{x + done * channels, dy + done * channels, mean, rstd, channels}, rows - done,
-      channels, DoubleFlush<2>{{sum_dy, sum_dy_xhat}});
+  sum_columns<kWideVectors>(body(done, coefficients, channels), rows - done, channels,
+                            DoubleFlush<2>{{sums[0], sums[1]}});
+}
+
+void gradient_sums(const float* x, const float* dy, const float* mean, const float* rstd,
+                   double* sum_dy, double* sum_dy_xhat, int64_t rows, int64_t channels,
+                   Output output, const BatchNormSlope& slope) {
+  begin_sums(sum_dy, sum_dy_xhat, channels, output);
+  double* const sums[] = {sum_dy, sum_dy_xhat};
+  if (slope.after == After::nothing) {
+    return add_gradient_sums<GradientBody<Nothing>>(x, dy, {mean, rstd}, sums, rows, channels);
+  }
+  const float* const coefficients[] = {mean, rstd, slope.scale, slope.shift};
+  if (slope.after == After::relu)
+    return add_gradient_sums<GradientBody<ThenRelu>>(x, dy, coefficients, sums, rows, channels);
+  add_gradient_sums<GradientBody<ThenRelu6>>(x, dy, coefficients, sums, rows, channels);
+}
+
+template <class Then>
+void followed_gradient(const float* x, const float* dy, const float* const (&coefficients)[5],
+                       float* dx, int64_t rows, int64_t channels) {
+  for_rows(
+      coefficients, rows, channels,
+      [=](int64_t at, const V(&c)[5], const auto& read, const auto& write) HWY_ATTR {
+        const V value = read(x + at);
+        const V g = Then::gradient(hn::MulAdd(value, c[3], c[4]), read(dy + at));
+        write(hn::MulAdd(c[0], g, hn::MulAdd(c[1], value, c[2])), dx + at);
+      },
+      x, dy, dx);
 }
 
 void gradient(const float* x, const float* dy, const float* a, const float* b, const float* c0,
-              float* dx, int64_t rows, int64_t channels) {
+              float* dx, int64_t rows, int64_t channels, const BatchNormSlope& slope) {
+  const float* const coefficients[] = {a, b, c0, slope.scale, slope.shift};
+  if (slope.after == After::relu)
+    return followed_gradient<ThenRelu>(x, dy, coefficients, dx, rows, channels);
+  if (slope.after == After::relu6)
+    return followed_gradient<ThenRelu6>(x, dy, coefficients, dx, rows, channels);
   for_rows(
       {a, b, c0}, rows, channels,
       [=](int64_t at, const V(&c)[3], const auto& read, const auto& write) HWY_ATTR {
@@ -185,14 +239,15 @@ void batch_norm_apply(const float* x, const float* scale, const float* shift, fl
 
 void batch_norm_gradient_sums(const float* x, const float* dy, const float* mean, const float* rstd,
                               double* sum_dy, double* sum_dy_xhat, int64_t rows, int64_t channels,
-                              Output output) noexcept {
+                              Output output, const BatchNormSlope& slope) noexcept {
   HWY_DYNAMIC_DISPATCH(gradient_sums)
-  (x, dy, mean, rstd, sum_dy, sum_dy_xhat, rows, channels, output);
+  (x, dy, mean, rstd, sum_dy, sum_dy_xhat, rows, channels, output, slope);
 }
 
 void batch_norm_gradient(const float* x, const float* dy, const float* a, const float* b,
-                         const float* d, float* dx, int64_t rows, int64_t channels) noexcept {
-  HWY_DYNAMIC_DISPATCH(gradient)(x, dy, a, b, d, dx, rows, channels);
+                         const float* d, float* dx, int64_t rows, int64_t channels,
+                         const BatchNormSlope& slope) noexcept {
+  HWY_DYNAMIC_DISPATCH(gradient)(x, dy, a, b, d, dx, rows, channels, slope);
 }
 
 }  // namespace snug::kernels

@@ -23,16 +23,24 @@ struct BatchNormTail {
 void batch_norm_apply(const float* x, const float* scale, const float* shift, float* y,
                       int64_t rows, int64_t channels, const BatchNormTail& tail = {}) noexcept;
 
+// What followed batch_norm_apply in the same pass: wherever dy is read below, it is the gradient of
+// that function's result. Its slope is found again from x * scale + shift, the same bits as there.
+struct BatchNormSlope {
+  After after = After::nothing;
+  const float *scale = nullptr, *shift = nullptr;  // Read only where something follows.
+};
+
 // With xhat = (x - mean[c]) * rstd[c]: sum_dy[c] = (or +=) sum of dy; sum_dy_xhat[c] = (or +=) sum
 // of dy * xhat. These are the gradients of beta and gamma.
 void batch_norm_gradient_sums(const float* x, const float* dy, const float* mean, const float* rstd,
                               double* sum_dy, double* sum_dy_xhat, int64_t rows, int64_t channels,
-                              Output output) noexcept;
+                              Output output, const BatchNormSlope& slope = {}) noexcept;
 
 // dx[r, c] = a[c] * dy[r, c] + b[c] * x[r, c] + d[c]. For batch statistics over m elements:
 // a = gamma * rstd, b = -a * rstd * sum_dy_xhat / m, d = -a * sum_dy / m - b * mean.
 void batch_norm_gradient(const float* x, const float* dy, const float* a, const float* b,
-                         const float* d, float* dx, int64_t rows, int64_t channels) noexcept;
+                         const float* d, float* dx, int64_t rows, int64_t channels,
+                         const BatchNormSlope& slope = {}) noexcept;
 
 // Layer norm of each row: y = (x - mean) * rstd * gamma + beta with rstd = 1 / sqrt(variance +
 // epsilon). gamma and beta may be null; mean[rows] and rstd[rows] are written.

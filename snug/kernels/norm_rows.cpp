@@ -85,12 +85,12 @@ HWY_INLINE void normalise_row(const LayerNorm& norm, const float* x, float* y, f
   });
 }
 
-// The passes over a few rows take turns, so that none waits for the sums of another; they stay in
+// The passes over two rows take turns, so that none waits for the sums of another; they stay in
 // the first cache. `mean` is not written unless kCentered.
 template <bool kCentered>
 HWY_INLINE void forward_rows(const LayerNorm& norm, const float* x, float* y, float* mean,
                              float* rstd) {
-  constexpr int64_t kMostTurns = 4, kShortRow = 1024;
+  constexpr int64_t kMostTurns = 2, kShortRow = 1024;
   const int64_t n = norm.columns, turns = n <= kShortRow ? kMostTurns : 1;
   for (int64_t first = 0; first < norm.rows; first += turns) {
     const int64_t count = std::min(turns, norm.rows - first);

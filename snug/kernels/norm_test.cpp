@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "snug/kernels/test_values.h"
+#include "snug/kernels/unary.h"
 
 namespace snug::kernels {
 namespace {
@@ -117,6 +118,68 @@ TEST(BatchNorm, GradientPass) {
         ASSERT_NEAR(dx[i], double{a[c]} * dy[i] + double{b[c]} * x[i] + e[c], 1e-6);
       }
     }
+  }
+}
+
+// dy as the function's own gradient gives it.
+Floats sloped(const Floats& x, const Floats& dy, const BatchNormSlope& slope, int64_t channels) {
+  Floats y(x.size()), sloped(x.size());
+  const auto rows = static_cast<int64_t>(x.size()) / channels;
+  batch_norm_apply(x.data(), slope.scale, slope.shift, y.data(), rows, channels,
+                   {.after = slope.after});
+  const Unary function = slope.after == After::relu ? Unary::relu : Unary::relu6;
+  unary_gradient_function(function)(y.data(), dy.data(), sloped.data(),
+                                    static_cast<int64_t>(x.size()), nullptr);
+  return sloped;
+}
+
+struct GradientOf {
+  Doubles sums;
+  Floats dx;
+};
+
+GradientOf gradient_of(const Floats& x, const Floats& dy, const Floats& each, int64_t channels,
+                       const BatchNormSlope& slope) {
+  const auto rows = static_cast<int64_t>(x.size()) / channels;
+  GradientOf found{Doubles(2 * static_cast<size_t>(channels)), dy};
+  const float *a = each.data(), *b = a + channels, *c = b + channels;
+  batch_norm_gradient_sums(x.data(), dy.data(), a, b, found.sums.data(),
+                           found.sums.data() + channels, rows, channels, Output::write, slope);
+  batch_norm_gradient(x.data(), found.dx.data(), a, b, c, found.dx.data(), rows, channels, slope);
+  return found;
+}
+
+// NaN of any kind equals NaN.
+template <class Numbers>
+void expect_same(const Numbers& a, const Numbers& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i)
+    ASSERT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) << i;
+}
+
+void check_slope(int64_t rows, int64_t channels, After after, bool with_nan) {
+  Floats x = random_values(rows * channels, -4, 8);
+  const Floats dy = random_values(rows * channels, -1, 1, 2);
+  Floats each = random_values(5 * channels, 0.5f, 2, 3);
+  if (with_nan) x[x.size() / 2] = kTestNaN, x[0] = kTestInfinity, each.back() = kTestNaN;
+  const BatchNormSlope slope{after, each.data() + 3 * channels, each.data() + 4 * channels};
+  const GradientOf joined = gradient_of(x, dy, each, channels, slope);
+  const GradientOf apart = gradient_of(x, sloped(x, dy, slope, channels), each, channels, {});
+  expect_same(joined.sums, apart.sums);
+  expect_same(joined.dx, apart.dx);
+}
+
+TEST(BatchNorm, GradientOfWhatFollowsIsTheSameBits) {
+  for (const After after : {After::relu, After::relu6}) {
+    for (const int64_t channels : kChannels) {
+      for (const int64_t rows : kRowCounts) check_slope(rows, channels, after, false);
+    }
+  }
+}
+
+TEST(BatchNorm, GradientOfWhatFollowsKeepsNaN) {
+  for (const After after : {After::relu, After::relu6}) {
+    for (const int64_t channels : kChannels) check_slope(33, channels, after, true);
   }
 }
 

@@ -1,8 +1,10 @@
 #include "snug/kernels/onednn_convolution.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "snug/base/error.h"
+#include "snug/base/threads.h"
 
 namespace snug {
 namespace {
@@ -103,28 +105,89 @@ OnednnPrimitive make_reorder(const OnednnFormat& from, const OnednnFormat& to, b
       describe_reorder(from, to, accumulate), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, threads};
 }
 
+OnednnConvolutionShape with_rows(OnednnConvolutionShape shape, int64_t rows) {
+  shape.batch = rows;
+  return shape;
+}
+
+void add_floats(float* sum, const float* term, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) sum[i] += term[i];
+}
+
 }  // namespace
 
 OnednnConvolution::OnednnConvolution(const OnednnConvolutionShape& shape,
                                      ConvolutionDirection direction, int threads)
     : direction_(direction),
       has_bias_(shape.bias),
-      primitive_(make_primitive(shape, direction, threads)) {
+      image_floats_(shape.height * shape.width * shape.channels),
+      result_floats_(shape.out_height() * shape.out_width() * shape.filters),
+      parts_(shape.batch < threads ? 1 : threads),
+      larger_rows_((shape.batch + parts_ - 1) / parts_),
+      larger_parts_(shape.batch - parts_ * (larger_rows_ - 1)),
+      larger_(make_primitive(with_rows(shape, larger_rows_), direction, threads / parts_)) {
+  if (larger_parts_ < parts_) add_smaller(shape, threads);
   const OnednnFormat keras = WeightAxes(shape).keras();
-  const OnednnFormat& library = primitive_.format(1);
+  const OnednnFormat& library = larger_.format(1);
   const bool gradient = direction == ConvolutionDirection::weights_gradient;
-  scratch_bytes_ = primitive_.scratch_bytes();
-  if (library == keras && !shape.accumulate) return;
-  reorder_ = gradient ? make_reorder(library, keras, shape.accumulate, threads)
-                      : make_reorder(keras, library, false, threads);
+  part_bytes_ =
+      aligned(std::max(larger_.scratch_bytes(), smaller_ ? smaller_->scratch_bytes() : 0));
   library_bytes_ = library.bytes();
-  scratch_bytes_ = std::max(scratch_bytes_, reorder_->scratch_bytes());
-  // The gradient in the library's format stands first, what the two primitives need after it.
-  if (gradient) scratch_bytes_ += aligned(library_bytes_);
+  scratch_bytes_ = part_bytes_ * parts_;
+  if (library == keras && !shape.accumulate) {
+    if (!gradient) library_bytes_ = 0;
+  } else {
+    const int reorder_threads = threads / parts_;
+    reorder_ = gradient ? make_reorder(library, keras, shape.accumulate, reorder_threads)
+                        : make_reorder(keras, library, false, reorder_threads);
+    scratch_bytes_ = std::max(scratch_bytes_, reorder_->scratch_bytes());
+  }
+  scratch_bytes_ += gradients_bytes();
+}
+
+// Where the library wants the weights of parts with a row less in another format, it shares the
+// work out itself.
+void OnednnConvolution::add_smaller(const OnednnConvolutionShape& shape, int threads) {
+  OnednnPrimitive smaller = make_primitive(with_rows(shape, larger_rows_ - 1), direction_, 1);
+  if (smaller.format(1) == larger_.format(1)) {
+    smaller_ = std::move(smaller);
+    return;
+  }
+  larger_ = make_primitive(shape, direction_, threads);
+  larger_rows_ = shape.batch;
+  parts_ = 1;
+  larger_parts_ = 1;
+}
+
+// The gradients in the library's format, one a part, stand before what the primitives need. The
+// first is the result itself where the library writes that as it should be.
+size_t OnednnConvolution::gradients_bytes() const {
+  if (direction_ != ConvolutionDirection::weights_gradient) return 0;
+  return aligned(library_bytes_) * (parts_ - (reorder_ ? 0 : 1));
+}
+
+OnednnConvolution::Part OnednnConvolution::part(int number, void* scratch) const {
+  const bool larger = number < larger_parts_;
+  const int64_t before = std::max<int64_t>(0, number - larger_parts_);
+  return {.number = number,
+          .primitive = larger ? larger_ : *smaller_,
+          .row = number * larger_rows_ - before,
+          .scratch = static_cast<std::byte*>(scratch) + part_bytes_ * number};
+}
+
+template <typename Run>
+bool OnednnConvolution::run_all(int lane, void* scratch, const Run& run) const {
+  if (parts_ == 1) return run(lane, part(0, scratch));
+  std::atomic<bool> all{true};
+  parallel_parts(parts_, [&](int number) {
+    if (!run(lane * parts_ + number, part(number, scratch))) all = false;
+  });
+  return all;
 }
 
 void OnednnConvolution::compile(int lanes) {
-  primitive_.compile(lanes);
+  larger_.compile(lanes * parts_);
+  if (smaller_) smaller_->compile(lanes * parts_);
   if (reorder_) reorder_->compile(lanes);
 }
 
@@ -137,22 +200,46 @@ bool OnednnConvolution::prepare(int lane, const float* kernel, void* library,
 bool OnednnConvolution::run_forward(int lane, const float* x, const void* weights,
                                     const float* bias, float* y, void* scratch) const noexcept {
   if (direction_ != ConvolutionDirection::forward) return false;
-  if (has_bias_) return primitive_.run(lane, {x, weights, y, bias}, scratch);
-  return primitive_.run(lane, {x, weights, y}, scratch);
+  return run_all(lane, scratch, [&](int own_lane, const Part& part) {
+    const float* from = x + part.row * image_floats_;
+    float* to = y + part.row * result_floats_;
+    return has_bias_ ? part.primitive.run(own_lane, {from, weights, to, bias}, part.scratch)
+                     : part.primitive.run(own_lane, {from, weights, to}, part.scratch);
+  });
 }
 
 bool OnednnConvolution::run_input_gradient(int lane, const float* dy, const void* weights,
                                            float* dx, void* scratch) const noexcept {
   if (direction_ != ConvolutionDirection::input_gradient) return false;
-  return primitive_.run(lane, {dy, weights, dx}, scratch);
+  return run_all(lane, scratch, [&](int own_lane, const Part& part) {
+    return part.primitive.run(
+        own_lane, {dy + part.row * result_floats_, weights, dx + part.row * image_floats_},
+        part.scratch);
+  });
 }
 
 bool OnednnConvolution::run_weights_gradient(int lane, const float* x, const float* dy, float* dw,
                                              void* scratch) const noexcept {
   if (direction_ != ConvolutionDirection::weights_gradient) return false;
-  if (!reorder_) return primitive_.run(lane, {x, dw, dy}, scratch);
-  void* const rest = static_cast<std::byte*>(scratch) + aligned(library_bytes_);
-  return primitive_.run(lane, {x, scratch, dy}, rest) && reorder_->run(lane, {scratch, dw}, rest);
+  auto* const gradients = static_cast<std::byte*>(scratch);
+  const auto gradient = [&](int part) {
+    if (!reorder_ && part-- == 0) return dw;
+    return reinterpret_cast<float*>(gradients + aligned(library_bytes_) * part);
+  };
+  void* const rest = gradients + gradients_bytes();
+  const bool all = run_all(lane, rest, [&](int own_lane, const Part& part) {
+    return part.primitive.run(
+        own_lane,
+        {x + part.row * image_floats_, gradient(part.number), dy + part.row * result_floats_},
+        part.scratch);
+  });
+  constexpr int64_t kLine = 16;
+  parallel_ranges(static_cast<int64_t>(library_bytes_ / sizeof(float)), parts_, kLine,
+                  [&](int64_t begin, int64_t end) {
+                    for (int part = 1; part < parts_; ++part)
+                      add_floats(gradient(0), gradient(part), begin, end);
+                  });
+  return all && (!reorder_ || reorder_->run(lane, {gradient(0), dw}, rest));
 }
 
 }  // namespace snug

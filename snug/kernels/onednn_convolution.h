@@ -33,7 +33,10 @@ struct OnednnConvolutionShape {
 
 enum class ConvolutionDirection { forward, input_gradient, weights_gradient };
 
-// A convolution, or one of its gradients, on oneDNN. Forward and input gradient read the weights in
+// A convolution, or one of its gradients, on oneDNN. With several threads each has rows of its own,
+// on run_parts: the library's own threads wait awake, and where other programs want the cores, too,
+// a step took up to twenty times as long. Only where there are fewer rows than threads it is the
+// library that shares the work out. Forward and input gradient read the weights in
 // a format of the library's own, each direction in another one: prepare() makes it from the Keras
 // kernel, once for each new kernel. The gradient of the weights comes out in Keras's layout.
 // See OnednnPrimitive for threads, lanes, scratch and the result of the run functions.
@@ -53,10 +56,10 @@ class OnednnConvolution {
   }
 
   // The library's own.
-  const OnednnFormat& weights_format() const { return primitive_.format(1); }
+  const OnednnFormat& weights_format() const { return larger_.format(1); }
 
-  const char* implementation() const { return primitive_.implementation(); }
-  bool allocates() const { return primitive_.allocates(); }
+  const char* implementation() const { return larger_.implementation(); }
+  bool allocates() const { return larger_.allocates(); }
   // The implementation of prepare(), or of the last step of the gradient of the weights; "" if
   // none.
   const char* reorder_implementation() const { return reorder_ ? reorder_->implementation() : ""; }
@@ -78,11 +81,30 @@ class OnednnConvolution {
                                           void* scratch) const noexcept;
 
  private:
+  struct Part {
+    int number;
+    const OnednnPrimitive& primitive;
+    int64_t row;  // The first of its rows.
+    std::byte* scratch;
+  };
+
+  void add_smaller(const OnednnConvolutionShape& shape, int threads);
+  Part part(int number, void* scratch) const;
+  // Calls run(lane, part) for each of them, side by side; whether all returned true.
+  template <typename Run>
+  bool run_all(int lane, void* scratch, const Run& run) const;
+  size_t gradients_bytes() const;
+
   ConvolutionDirection direction_;
   bool has_bias_;
-  OnednnPrimitive primitive_;
+  int64_t image_floats_, result_floats_;  // Of one row of x, of y.
+  int parts_;                             // Each on a thread of its own.
+  int64_t larger_rows_, larger_parts_;
+  OnednnPrimitive larger_;                  // For parts of so many rows, which stand first.
+  std::optional<OnednnPrimitive> smaller_;  // For parts with a row less.
   std::optional<OnednnPrimitive> reorder_;  // Between Keras's format and the library's.
   size_t library_bytes_ = 0;
+  size_t part_bytes_ = 0;  // Of a part's scratch.
   size_t scratch_bytes_ = 0;
 };
 

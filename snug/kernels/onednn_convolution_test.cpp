@@ -219,6 +219,23 @@ TEST(OnednnConvolution, LayersOfRealModels) {
   }
 }
 
+// Rows that threads cannot share alike, and fewer rows than threads.
+TEST(OnednnConvolution, AnyNumberOfRowsOnSeveralThreads) {
+  for (const int64_t batch : {1, 2, 3, 5, 7, 8}) {
+    for (const auto& channels : {std::array<int64_t, 3>{1, 3, 5}, {1, 16, 24}, {16, 16, 16}}) {
+      Shape shape = with_channels({.batch = batch,
+                                   .height = 6,
+                                   .width = 5,
+                                   .kernel_height = 3,
+                                   .kernel_width = 2,
+                                   .top = 1},
+                                  channels);
+      shape.bias = shape.accumulate = batch % 2 == 1;
+      for (const int threads : {2, 3, 4}) check(shape, threads);
+    }
+  }
+}
+
 TEST(OnednnConvolution, NanAndInfinityReachWhatReadsThemAndNothingElse) {
   for (const auto& channels : kChannels) {
     const Shape shape = with_channels({.batch = 2,

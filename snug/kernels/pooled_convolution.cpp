@@ -4,6 +4,8 @@
 
 #include "snug/base/threads.h"
 #include "snug/kernels/direct_band.h"
+#include "snug/kernels/pooled_gather.h"
+#include "snug/kernels/pooled_winograd.h"
 #include "snug/kernels/reduce.h"
 
 namespace snug {
@@ -16,6 +18,8 @@ constexpr int64_t kResultFloats = 24 * 1024;  // of a band of the convolution's 
 // memory after each band: they are better off with longer ones.
 constexpr int64_t kPanelPositions = 512, kShallowPositions = 192;
 constexpr int64_t kShallow = 64;
+// Of a band of 4 x 4 pixels a window: sums that stand in registers are added up after so many.
+constexpr int64_t kBandWindows = 1024;
 
 // The rows and columns of the convolution's result that so many windows look at.
 int64_t rows_under(const Pool& p, int64_t windows) {
@@ -57,6 +61,18 @@ bool is_two_by_two(const Pool& p) {
   return p.kernel_height == 2 && p.kernel_width == 2 && p.stride_height == 2 && p.stride_width == 2;
 }
 
+// Of so many rows of windows.
+WindowBand window_band(const PooledShape& s, int64_t windows) {
+  return {.channels = s.convolution.channels,
+          .filters = s.convolution.filters,
+          .rows = windows,
+          .columns = s.pool.out_width};
+}
+
+int64_t rows_by_windows(const PooledShape& s) {
+  return std::clamp<int64_t>(kBandWindows / s.pool.out_width, 1, s.pool.out_height);
+}
+
 int64_t image_size(const ConvolutionShape& s) { return s.height * s.width * s.channels; }
 
 int64_t pooled_row(const Pool& p) { return p.out_width * p.channels; }
@@ -77,21 +93,39 @@ bool PooledShape::is_served() const {
          columns_under(pool) <= c.out_width() && pool.kernel_height * pool.kernel_width <= 256;
 }
 
+bool PooledShape::is_by_windows() const {
+  const ConvolutionShape& c = convolution;
+  return picks_pixels() && winograd_pools() && is_two_by_two(pool) && c.kernel_height == 3 &&
+         c.kernel_width == 3 && c.stride_height == 1 && c.stride_width == 1 &&
+         c.filters % kPickedFilters == 0;
+}
+
 PooledForward::PooledForward(const PooledShape& shape, int threads)
     : shape_(shape),
+      by_windows_(shape.is_by_windows()),
       in_tiles_(is_two_by_two(shape.pool) && direct_pools()),
       threads_(band_threads(shape.convolution, threads)),
-      band_rows_(window_rows(shape, kResultFloats / shape.convolution.filters)),
+      band_rows_(by_windows_ ? rows_by_windows(shape)
+                             : window_rows(shape, kResultFloats / shape.convolution.filters)),
       padded_bytes_(padded_band_bytes(shape.convolution, rows_under(shape.pool, band_rows_))),
-      part_bytes_(padded_bytes_ + (in_tiles_ ? 0 : line_bytes(result_floats(shape, band_rows_)))) {}
+      planes_bytes_(by_windows_ ? line_bytes(window_band(shape, band_rows_).floats()) : 0),
+      part_bytes_(padded_bytes_ + planes_bytes_) {
+  if (by_windows_)
+    part_bytes_ += line_bytes(window_points_floats(shape.convolution.channels));
+  else if (!in_tiles_)
+    part_bytes_ += line_bytes(result_floats(shape, band_rows_));
+}
 
 size_t PooledForward::packed_bytes() const {
   const ConvolutionShape& c = shape_.convolution;
+  if (by_windows_) return line_bytes(pooled_points_floats(c.channels, c.filters));
   return line_bytes(direct_packed_floats(c.taps() * c.channels, c.filters));
 }
 
 void PooledForward::pack(const float* weights, void* packed) const noexcept {
   const ConvolutionShape& c = shape_.convolution;
+  if (by_windows_)
+    return pack_pooled_points(weights, c.channels, c.filters, static_cast<float*>(packed));
   direct_pack(weights, c.taps() * c.channels, c.filters, static_cast<float*>(packed));
 }
 
@@ -110,6 +144,14 @@ void PooledForward::run(const float* x, const void* packed, const float* bias, f
           band_under(shape_, x + image * image_size(shape_.convolution), begin, windows, padded);
       const auto* weights = static_cast<const float*>(packed);
       const int64_t at = (image * pool.out_height + begin) * pooled_row(pool);
+      if (by_windows_) {
+        WindowBand squares = window_band(shape_, windows);
+        split_channels(band, squares, result);
+        squares.planes = result;
+        winograd_pooled(squares, weights, bias, floats_at(result, planes_bytes_), y + at,
+                        places + at);
+        continue;
+      }
       if (in_tiles_) {
         direct_forward_pooled(band, weights, bias, y + at, places + at);
         continue;
@@ -121,9 +163,18 @@ void PooledForward::run(const float* x, const void* packed, const float* bias, f
 }
 
 PooledWeightsGradient::PooledWeightsGradient(const PooledShape& shape, int threads)
-    : shape_(shape), threads_(band_threads(shape.convolution, threads)) {
+    : shape_(shape),
+      picks_(shape.is_by_windows()),
+      threads_(band_threads(shape.convolution, threads)) {
   const ConvolutionShape& c = shape.convolution;
   const Pool& pool = shape.pool;
+  if (picks_) {
+    band_rows_ = rows_by_windows(shape);
+    padded_bytes_ = padded_band_bytes(c, rows_under(pool, band_rows_));
+    panel_bytes_ = line_bytes(window_band(shape, band_rows_).floats());
+    part_bytes_ = padded_bytes_ + panel_bytes_;
+    return;
+  }
   const int64_t positions = c.taps() * c.channels <= kShallow ? kShallowPositions : kPanelPositions;
   band_rows_ = window_rows(shape, positions);
   // The windows of one row stand side by side, those of several do not.
@@ -138,29 +189,53 @@ PooledWeightsGradient::PooledWeightsGradient(const PooledShape& shape, int threa
   part_bytes_ = padded_bytes_ + panel_bytes_ + line_bytes(band.rows * band.columns * c.filters);
 }
 
+// Visits each band of each image with its number of rows of windows and where these begin.
+template <class F>
+void PooledWeightsGradient::for_bands(const float* x, void* own, const F& visit) const {
+  const Pool& pool = shape_.pool;
+  for (int64_t image = 0; image < shape_.convolution.batch; ++image) {
+    const float* pixels = x + image * image_size(shape_.convolution);
+    for (int64_t begin = 0; begin < pool.out_height; begin += band_rows_) {
+      const int64_t windows = std::min(band_rows_, pool.out_height - begin);
+      visit(band_under(shape_, pixels, begin, windows, static_cast<float*>(own)), windows,
+            (image * pool.out_height + begin) * pooled_row(pool));
+    }
+  }
+}
+
 // Each element of dy goes to one place, so that the bias's gradient is the sum of dy itself.
 void PooledWeightsGradient::run(const float* x, const uint8_t* places, const float* dy, float* dw,
                                 float* dbias, bool accumulate, void* scratch) const noexcept {
   const ConvolutionShape& c = shape_.convolution;
   const Pool& pool = shape_.pool;
-  if (dbias != nullptr) {
+  if (dbias != nullptr && !picks_) {
     kernels::column_sums(dy, dbias, c.batch * pool.out_height * pool.out_width, c.filters,
                          accumulate ? kernels::Output::add : kernels::Output::write);
   }
   parallel_parts(threads_, [&](int part) {
     void* own = static_cast<std::byte*>(scratch) + part_bytes_ * static_cast<size_t>(part);
-    bool add = accumulate;
-    for (int64_t image = 0; image < c.batch; ++image) {
-      for (int64_t begin = 0; begin < pool.out_height; begin += band_rows_) {
-        const int64_t windows = std::min(band_rows_, pool.out_height - begin);
-        const DirectBand band =
-            band_under(shape_, x + image * image_size(c), begin, windows, static_cast<float*>(own));
-        const int64_t at = (image * pool.out_height + begin) * pooled_row(pool);
-        run_band(band, windows, {places + at, dy + at}, dw, add, part, own);
-        add = true;
-      }
-    }
+    for_bands(x, own, [&](const DirectBand& band, int64_t windows, int64_t at) {
+      const bool add = accumulate || at > 0;
+      const Pooled pooled{places + at, dy + at};
+      if (picks_)
+        run_picked(band, windows, pooled, dw, dbias, add, part, own);
+      else
+        run_band(band, windows, pooled, dw, add, part, own);
+    });
   });
+}
+
+void PooledWeightsGradient::run_picked(const DirectBand& pixels, int64_t windows, Pooled pooled,
+                                       float* dw, float* dbias, bool add, int part,
+                                       void* own) const noexcept {
+  WindowBand band = window_band(shape_, windows);
+  const int64_t first = picked_tasks(band) * part / threads_,
+                last = picked_tasks(band) * (part + 1) / threads_;
+  if (first == last) return;
+  float* planes = floats_at(own, padded_bytes_);
+  split_channels(pixels, band, planes);
+  band.planes = planes;
+  picked_weights(band, pooled.places, pooled.dy, first, last, add, dw, dbias);
 }
 
 // Each thread has tiles of its own and goes through all bands.

@@ -15,6 +15,9 @@ struct PooledShape {
 
   // A dense kernel, and windows that neither overlap nor reach beyond the result.
   bool is_served() const;
+  // Whether a machine like this one works window by window (pooled_winograd.h, pooled_gather.h):
+  // with about half and a quarter of the products.
+  bool is_by_windows() const;
 };
 
 // As for the classes of im2col.h: made for one shape that is served, then only run; the number of
@@ -34,10 +37,11 @@ class PooledForward {
 
  private:
   PooledShape shape_;
+  bool by_windows_;
   bool in_tiles_;  // a tile's results are pooled in registers, and the band has none
   int threads_;
   int64_t band_rows_;  // of the pooled image
-  size_t padded_bytes_, part_bytes_;
+  size_t padded_bytes_, planes_bytes_, part_bytes_;
 };
 
 // dw and the gradient of the bias, from the gradient of the pooled image.
@@ -55,10 +59,15 @@ class PooledWeightsGradient {
     const uint8_t* places;
     const float* dy;
   };
+  template <class F>
+  void for_bands(const float* x, void* own, const F& visit) const;
   void run_band(const DirectBand& whole, int64_t windows, Pooled pooled, float* dw, bool add,
                 int part, void* own) const noexcept;
+  void run_picked(const DirectBand& pixels, int64_t windows, Pooled pooled, float* dw, float* dbias,
+                  bool add, int part, void* own) const noexcept;
 
   PooledShape shape_;
+  bool picks_;
   int threads_;
   int64_t band_rows_, band_columns_;  // of the pooled image
   size_t padded_bytes_, panel_bytes_, part_bytes_;

@@ -186,15 +186,8 @@ void truncated_normal(const RandomRows& where, float mean, float deviation, floa
 }
 
 // Which elements go, and what the others are multiplied with.
-struct Drop {
-  int32_t threshold;
-  float scale;
-
-  // The scale goes with the probability as it is met, so that the mean stays.
-  explicit Drop(float rate)
-      : threshold(
-            std::min<int32_t>(65535, static_cast<int32_t>(std::lround(double{rate} * 65536)))),
-        scale(static_cast<float>(65536.0 / (65536 - threshold))) {}
+struct Drop : DropRate {
+  using DropRate::DropRate;
 
   // An element whose 16 bits are below the threshold is dropped.
   template <class F, class Bits>

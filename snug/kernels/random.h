@@ -3,6 +3,8 @@
 // micro-batches, or drawn again, with the same result.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace snug::kernels {
@@ -35,6 +37,18 @@ void random_normal(const RandomRows& where, float mean, float deviation, float* 
 // element takes exactly one draw.
 void random_truncated_normal(const RandomRows& where, float mean, float deviation,
                              float* y) noexcept;
+
+// A rate as it is met: of 65,536 draws so many drop their element. The scale of the others goes
+// with that, so that the mean stays.
+struct DropRate {
+  explicit DropRate(float rate)
+      : threshold(
+            std::min<int32_t>(65535, static_cast<int32_t>(std::lround(double{rate} * 65536)))),
+        scale(static_cast<float>(65536.0 / (65536 - threshold))) {}
+
+  int32_t threshold;
+  float scale;
+};
 
 // y = kept ? x / (1 - rate) : 0. The gradient is the same call on dy. `rate` is in [0, 1) and is
 // taken to the nearest multiple of 2^-16 below 1; at rate 0 all is kept. A NaN that is dropped

@@ -17,8 +17,8 @@ namespace snug {
 // channels and filters in sixteens.
 bool winograd_serves(const ConvolutionShape& shape);
 
-// The multiplications and additions of one of the three directions, and what turning pixels into
-// points and back costs beside them.
+// The multiplications and additions of the results and of the gradient of the weights, and what
+// turning pixels into points and back costs beside them.
 double winograd_flops(const ConvolutionShape& shape);
 
 class WinogradForward {
@@ -43,6 +43,9 @@ class WinogradForward {
 class WinogradInputGradient {
  public:
   WinogradInputGradient(const ConvolutionShape& shape, int threads);
+
+  // As winograd_flops: tiles are those of the image.
+  static double flops(const ConvolutionShape& shape);
 
   size_t packed_bytes() const { return turned_.packed_bytes(); }
   void pack(const float* weights, void* packed) const noexcept;

@@ -30,6 +30,10 @@ class LayerDefinition : public Configurable {
   // A raw operator on symbols (x + y), which Keras does not count among a model's layers.
   virtual bool is_operation() const { return false; }
 
+  // Makes one value of several (Add, Concatenate): Keras calls it on a list, so it stands in no
+  // Sequential.
+  virtual bool merges() const { return false; }
+
   // Layers inside this one (a nested model's, a wrapper's), in Keras's order.
   virtual std::vector<class Layer> sublayers() const;
 

@@ -24,6 +24,7 @@ class ElementMerge final : public LayerDefinition {
       : class_name_(class_name), merge_(merge) {}
 
   std::string_view class_name() const override { return class_name_; }
+  bool merges() const override { return true; }
   void settings(SettingVisitor&) override {}
 
   Values call(Tracer& tracer, const Values& in) override {
@@ -134,6 +135,7 @@ class ConcatenateDefinition final : public LayerDefinition {
  public:
   explicit ConcatenateDefinition(int64_t axis) : axis_(axis) {}
   std::string_view class_name() const override { return "Concatenate"; }
+  bool merges() const override { return true; }
   void settings(SettingVisitor& visitor) override { visitor.visit("axis", axis_); }
 
   Values call(Tracer& tracer, const Values& in) override {
@@ -193,6 +195,7 @@ class DotDefinition final : public LayerDefinition {
   DotDefinition(std::array<int64_t, 2> axes, bool normalize)
       : axes_(axes.begin(), axes.end()), normalize_(normalize) {}
   std::string_view class_name() const override { return "Dot"; }
+  bool merges() const override { return true; }
   void settings(SettingVisitor& visitor) override {
     visitor.visit("axes", axes_);
     visitor.visit("normalize", normalize_);

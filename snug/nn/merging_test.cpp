@@ -1,5 +1,6 @@
 #include "snug/nn/merging.h"
 
+#include "snug/nn/network.h"
 #include "snug/testing/layer_call.h"
 #include "snug/testing/layer_run.h"
 
@@ -111,6 +112,16 @@ TEST(Merging, WhatIsMaskedIsLeftOut) {
   EXPECT_EQ(merged(Minimum(), false, true), (Doubles{1, -2, 3, 4, 5, -6, 7, 8}));
   EXPECT_EQ(merged(Minimum(), true, true), (Doubles{1, -2, 3, 4, 6, 7, 7, 8}));
   EXPECT_EQ(merged(Add(), true, true), (Doubles{3, 1, -1, 9, 11, 1, -1, 17}));
+}
+
+TEST(Merging, AListOfLayersGivesThemOneValue) {
+  for (const Layer& layer :
+       {Add(), Subtract(), Multiply(), Average(), Maximum(), Minimum(), Concatenate(), Dot(1)}) {
+    const std::string error = error_of([&] { Network::sequential({layer}, "net"); });
+    EXPECT_EQ(error.find(layer->label() + ": it merges several values, but in a list of layers"),
+              0u)
+        << error;
+  }
 }
 
 TEST(Merging, Messages) {

@@ -72,6 +72,12 @@ void Network::append(const Layer& layer) {
       throw Error("Sequential: {} is in it twice; use a functional Model to share a layer",
                   definition->class_name());
     }
+    if (definition->merges()) {
+      throw ShapeError(
+          "{}: it merges several values, but in a list of layers it gets one; write models with "
+          "branches in C++ (Model), or load one from a .keras file",
+          definition->label());
+    }
     stack_.push_back(definition);
   }
   layers_ = stack_;

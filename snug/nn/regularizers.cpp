@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
 #include "snug/nn/regularizer.h"
@@ -7,12 +9,20 @@
 namespace snug {
 namespace {
 
+// As in Keras.
+void expect_factor(const char* name, double factor) {
+  if (factor >= 0 && std::isfinite(factor)) return;
+  throw Error("the regularizer's {} is {}; it must be a number of 0 or more", name, factor);
+}
+
 Value absolutes(Value x, double factor) {
+  expect_factor("l1", factor);
   return ops::multiply_scalar(ops::sum(ops::abs(x)), static_cast<float>(factor));
 }
 
 // As Keras has it, without a half in front.
 Value squares(Value x, double factor) {
+  expect_factor("l2", factor);
   return ops::multiply_scalar(ops::sum(ops::square(x)), static_cast<float>(factor));
 }
 

@@ -25,6 +25,15 @@ TEST(Regularizers, Penalties) {
   EXPECT_NEAR(penalty_of(make_regularizer("L1L2")), 0, 0);
 }
 
+TEST(Regularizers, FactorsAreNotNegative) {
+  const auto refusal = [](const RegularizerPtr& regularizer) {
+    return error_of([&] { penalty_of(regularizer); });
+  };
+  EXPECT_EQ(refusal(l2(-1)), "the regularizer's l2 is -1; it must be a number of 0 or more");
+  EXPECT_EQ(refusal(l1_l2(-0.5, 1)),
+            "the regularizer's l1 is -0.5; it must be a number of 0 or more");
+}
+
 TEST(Regularizers, UnknownNames) {
   EXPECT_EQ(error_of([] { make_regularizer("l3"); }),
             "there is no regularizer \"l3\"; did you mean \"l1\"?");

@@ -5,12 +5,15 @@
 
 #include "snug/base/error.h"
 #include "snug/kernels/norm.h"
+#include "snug/ops/binary.h"
 #include "snug/ops/elementwise.h"
 #include "snug/ops/partial_sums.h"
+#include "snug/ops/unary.h"
 
 namespace snug::ops {
 namespace {
 
+using kernels::After;
 using kernels::Output;
 using Statistics = ChannelStatistics;
 
@@ -231,11 +234,12 @@ class BatchNormalise final : public Op, private ElementwiseBlock {
   Values gradient(const Node& node, const Values& dy) const override {
     const Node& from = *node.input(1).producer();
     const auto& scale = static_cast<const BatchNormScale&>(from.op());
-    const BatchNormGradients found = batch_norm_gradients({.x = node.input(0),
-                                                           .statistics = from.input(0),
-                                                           .gamma = scale.gamma(from),
-                                                           .scale = node.input(1)},
-                                                          dy[0], of_batch_);
+    const BatchNormInputs inputs{.x = node.input(0),
+                                 .statistics = from.input(0),
+                                 .gamma = scale.gamma(from),
+                                 .scale = node.input(1),
+                                 .shift = node.input(2)};
+    const BatchNormGradients found = gradients_of(inputs, node.output(), dy[0]);
     return {found.dx, found.dgamma, found.dbeta};
   }
 
@@ -250,6 +254,20 @@ class BatchNormalise final : public Op, private ElementwiseBlock {
   void run_block(const float* const* in, float* out, int64_t count,
                  const BlockPlace&) const noexcept override {
     kernels::batch_norm_apply(in[0], in[1], in[2], out, 1, count);
+  }
+
+  // A rectification that alone reads y is passed over: its gradient is part of ours. Not where an
+  // element-wise op or a broadcast made the gradient of its result: there it costs no pass.
+  BatchNormGradients gradients_of(const BatchNormInputs& in, Value y, Value dy) const {
+    const Rectified rectified = rectified_gradient(y, dy);
+    if (!of_batch_ || rectified.function == nullptr || is_cheap(rectified.dy.producer()))
+      return batch_norm_gradients(in, dy, of_batch_);
+    return batch_norm_gradients(in, rectified.dy, of_batch_,
+                                is_relu(*rectified.function) ? After::relu : After::relu6);
+  }
+
+  static bool is_cheap(const Node* node) {
+    return node != nullptr && (node->op().elementwise() != nullptr || is_broadcast_to(node->op()));
   }
 
   bool of_batch_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "snug/graph/graph.h"
+#include "snug/kernels/norm.h"
 #include "snug/ops/ops.h"
 
 namespace snug::ops {
@@ -33,12 +34,15 @@ struct BatchNormInputs {
   Value x, statistics;
   Value gamma;  // May be empty.
   Value scale;  // gamma * rstd
+  Value shift;  // beta - mean * scale
 };
 
-// The gradients of x, gamma and beta, given that of y.
+// The gradients of x, gamma and beta, given that of y, or that of the function of y that `after`
+// names: its slope is found again from x, so that no pass over dy is spent on it.
 struct BatchNormGradients {
   Value dx, dgamma, dbeta;
 };
-BatchNormGradients batch_norm_gradients(const BatchNormInputs& in, Value dy, bool of_batch);
+BatchNormGradients batch_norm_gradients(const BatchNormInputs& in, Value dy, bool of_batch,
+                                        kernels::After after = kernels::After::nothing);
 
 }  // namespace snug::ops

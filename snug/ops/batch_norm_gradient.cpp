@@ -1,7 +1,10 @@
 // With xhat = (x - mean) * rstd over m elements a channel:
 //   dbeta = sum dy, dgamma = sum dy * xhat,
 //   dx = gamma * rstd * (dy - dbeta / m - xhat * dgamma / m).
+// Where a relu or relu6 follows, dy is that of its result; two more inputs, scale and shift, tell
+// its slope (see docs/decisions/0021).
 
+#include "snug/base/error.h"
 #include "snug/kernels/norm.h"
 #include "snug/ops/batch_norm.h"
 #include "snug/ops/elementwise.h"
@@ -13,11 +16,24 @@ namespace {
 using kernels::Output;
 using Statistics = ChannelStatistics;
 
+using kernels::After;
+
+std::string text_of(After after) {
+  return after == After::nothing ? "" : after == After::relu ? "after=relu" : "after=relu6";
+}
+
+// From the inputs, scale and shift at `first`.
+kernels::BatchNormSlope slope_of(After after, const Run& run, int first) {
+  if (after == After::nothing) return {};
+  return {.after = after, .scale = run.input(first), .shift = run.input(first + 1)};
+}
+
 // From (x, dy, statistics): sums of dy and of dy * xhat, [2, channels].
 class GradientSumsKernel final : public Kernel {
  public:
-  GradientSumsKernel(const Shape& x, const Target& target)
-      : channels_(x[-1]),
+  GradientSumsKernel(const Shape& x, After after, const Target& target)
+      : after_(after),
+        channels_(x[-1]),
         rows_(x.without(-1).size()),
         threads_(elementwise_threads(x.size(), target)) {}
 
@@ -28,6 +44,7 @@ class GradientSumsKernel final : public Kernel {
 
   void run(const Run& run) const noexcept override {
     const Statistics statistics{run.input(2), channels_};
+    const kernels::BatchNormSlope slope = slope_of(after_, run, 3);
     sum_in_stretches(rows_, threads_, run.output<double>(), 2 * channels_,
                      static_cast<double*>(run.scratch),
                      run.accumulate ? Output::add : Output::write,
@@ -36,18 +53,22 @@ class GradientSumsKernel final : public Kernel {
                        kernels::batch_norm_gradient_sums(
                            run.input(0) + at, run.input(1) + at, statistics.row(Statistics::kMean),
                            statistics.row(Statistics::kRstd), sums, sums + channels_, end - begin,
-                           channels_, output);
+                           channels_, output, slope);
                      });
   }
 
  private:
+  After after_;
   int64_t channels_, rows_;
   int threads_;
 };
 
 class GradientSums final : public Op {
  public:
+  explicit GradientSums(After after) : after_(after) {}
+
   std::string_view name() const override { return "batch_norm_gradient_sums"; }
+  std::string attributes() const override { return text_of(after_); }
   Types infer(const Types& in) const override {
     return {{DType::float64, {2, in[0].shape.extent(-1)}}};
   }
@@ -58,8 +79,11 @@ class GradientSums final : public Op {
     return {.flops = 5 * size, .bytes = 2 * size * sizeof(float)};
   }
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
-    return std::make_unique<GradientSumsKernel>(in[0].shape, target);
+    return std::make_unique<GradientSumsKernel>(in[0].shape, after_, target);
   }
+
+ private:
+  After after_;
 };
 
 // From (sums, statistics, gamma): the coefficients a, b, d of dx = a * dy + b * x + d, then dgamma
@@ -110,8 +134,9 @@ class Coefficients final : public Op {
 
 class InputGradientKernel final : public Kernel {
  public:
-  InputGradientKernel(const Shape& x, const Target& target)
-      : channels_(x[-1]),
+  InputGradientKernel(const Shape& x, After after, const Target& target)
+      : after_(after),
+        channels_(x[-1]),
         rows_(x.without(-1).size()),
         threads_(elementwise_threads(x.size(), target)) {}
 
@@ -121,11 +146,13 @@ class InputGradientKernel final : public Kernel {
     parallel_ranges(rows_, threads_, 1, [&](int64_t begin, int64_t end) {
       const int64_t at = begin * channels_;
       kernels::batch_norm_gradient(run.input(0) + at, run.input(1) + at, run.input(2), run.input(3),
-                                   run.input(4), run.output() + at, end - begin, channels_);
+                                   run.input(4), run.output() + at, end - begin, channels_,
+                                   slope_of(after_, run, 5));
     });
   }
 
  private:
+  After after_;
   int64_t channels_, rows_;
   int threads_;
 };
@@ -133,34 +160,47 @@ class InputGradientKernel final : public Kernel {
 // From (x, dy, a, b, d).
 class InputGradient final : public Op, private ElementwiseBlock {
  public:
+  explicit InputGradient(After after) : after_(after) {}
+
   std::string_view name() const override { return "batch_norm_input_gradient"; }
+  std::string attributes() const override { return text_of(after_); }
   Types infer(const Types& in) const override { return {in[0]}; }
   Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
   Rows rows(const Types&) const override { return Rows::each; }
   Cost cost(const Types& in) const override { return elementwise_cost(in, in[0].shape, 4); }
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
-    return std::make_unique<InputGradientKernel>(in[0].shape, target);
+    return std::make_unique<InputGradientKernel>(in[0].shape, after_, target);
   }
   const ElementwiseBlock* elementwise() const override { return this; }
 
  private:
   void run_block(const float* const* in, float* out, int64_t count,
                  const BlockPlace&) const noexcept override {
-    kernels::batch_norm_gradient(in[0], in[1], in[2], in[3], in[4], out, 1, count);
+    kernels::BatchNormSlope slope{.after = after_};
+    if (after_ != After::nothing) slope = {after_, in[5], in[6]};
+    kernels::batch_norm_gradient(in[0], in[1], in[2], in[3], in[4], out, 1, count, slope);
   }
+
+  After after_;
 };
 
 }  // namespace
 
 // Where the statistics are constants, dx = dy * gamma * rstd.
-BatchNormGradients batch_norm_gradients(const BatchNormInputs& in, Value dy, bool of_batch) {
+BatchNormGradients batch_norm_gradients(const BatchNormInputs& in, Value dy, bool of_batch,
+                                        After after) {
+  SNUG_CHECK(of_batch || after == After::nothing, "fixed statistics, and {}", text_of(after));
   Graph& graph = dy.graph();
-  const Value sums = graph.add<GradientSums>({in.x, dy, in.statistics});
+  const auto with_slope = [&](Values values) {
+    if (after != After::nothing) values.insert(values.end(), {in.scale, in.shift});
+    return values;
+  };
+  const Value sums = graph.add<GradientSums>(with_slope({in.x, dy, in.statistics}), after);
   Values finishing = {sums, in.statistics};
   if (in.gamma) finishing.push_back(in.gamma);
   const Values made = graph.add_all<Coefficients>(finishing);
-  const Value dx = of_batch ? graph.add<InputGradient>({in.x, dy, made[0], made[1], made[2]})
-                            : multiply(dy, in.scale);
+  const Values last = with_slope({in.x, dy, made[0], made[1], made[2]});
+  const Value dx = of_batch ? graph.add<InputGradient>(last, after) : multiply(dy, in.scale);
   return {.dx = dx, .dgamma = made[3], .dbeta = made[4]};
 }
 

@@ -6,5 +6,7 @@
 namespace snug::ops {
 
 bool is_add(const Op& op);
+// Not element-wise itself; made for those that are.
+bool is_broadcast_to(const Op& op);
 
 }  // namespace snug::ops

@@ -1,6 +1,7 @@
 // A value repeated along new axes and along axes of one element, as NumPy does.
 
 #include "snug/base/error.h"
+#include "snug/ops/binary.h"
 #include "snug/ops/move.h"
 #include "snug/ops/ops.h"
 #include "snug/ops/sum_to.h"
@@ -83,6 +84,8 @@ Value any_input_with_rows(Graph& graph, const Shape& shape) {
 }
 
 }  // namespace
+
+bool is_broadcast_to(const Op& op) { return dynamic_cast<const BroadcastTo*>(&op) != nullptr; }
 
 Value broadcast_to(Value x, const Shape& shape) {
   if (x.shape() == shape) return x;

@@ -38,8 +38,12 @@ double products_a_row(const PooledShape& s) {
   return static_cast<double>(height * width * c.filters * c.taps() * c.channels);
 }
 
-Cost joined_cost(const PooledShape& shape, const Types& in, const Types& out) {
+// The share of the time that loops which work window by window take of it.
+constexpr double kResultByWindows = 0.7, kGradientByWindows = 0.55;
+
+Cost joined_cost(const PooledShape& shape, const Types& in, const Types& out, double by_windows) {
   Cost cost{.flops = 2 * products_a_row(shape) * static_cast<double>(shape.convolution.batch)};
+  if (shape.is_by_windows()) cost.flops *= by_windows;
   for (const Type& type : in) cost.bytes += static_cast<double>(type.bytes());
   for (const Type& type : out) cost.bytes += static_cast<double>(type.bytes());
   return cost;
@@ -71,7 +75,7 @@ class KernelGradient final : public Op {
   Values gradient(const Node&, const Values&) const override { refuse_second_gradient(name()); }
   Rows rows(const Types&) const override { return Rows::sum; }
   Cost cost(const Types& in) const override {
-    return joined_cost(joined_.shape(in[0], kernel_), in, infer(in));
+    return joined_cost(joined_.shape(in[0], kernel_), in, infer(in), kGradientByWindows);
   }
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
     return std::make_unique<GradientKernel>(joined_.shape(in[0], kernel_), target.threads);
@@ -129,7 +133,7 @@ class JoinedOp final : public Op {
 
   Rows rows(const Types&) const override { return Rows::each; }
   Cost cost(const Types& in) const override {
-    return joined_cost(joined_.shape(in[0], in[1].shape), in, infer(in));
+    return joined_cost(joined_.shape(in[0], in[1].shape), in, infer(in), kResultByWindows);
   }
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
     return std::make_unique<JoinedKernel>(joined_.shape(in[0], in[1].shape), in.size() > 2,

@@ -70,6 +70,8 @@ Doubles convolved(const Case& c, const std::vector<Doubles>& in) {
 const std::vector<Case> kCases = {
     {4, 5, 1, 3, 3, 3, {}},
     {5, 4, 3, 4, 1, 1, {}},
+    {5, 4, 8, 16, 1, 1, {}},
+    {5, 4, 32, 16, 1, 1, {}},
     {6, 5, 3, 2, 3, 2, {.strides = {2, 1}, .padding = {1, 0, 1, 1}}},
     {5, 5, 2, 3, 1, 1, {.strides = {2, 2}}},
     {6, 7, 2, 3, 2, 3, {.dilation = {2, 3}, .padding = {0, 2, 1, 1}}},
@@ -162,6 +164,30 @@ TEST(DepthwiseConv2D, OfThreeByThree) {
                   },
               .reference = [&](const auto& in) { return convolved(c, in); },
               .result = c.y().shape});
+  }
+}
+
+// Padded as Keras does for SAME, or not; with channels in whole vectors and not; small images and
+// such as two threads share.
+TEST(DepthwiseConv2D, OfThreeByThreeWithStrideTwo) {
+  for (const auto& [size, channels] :
+       {std::pair{12, 16}, {13, 32}, {27, 64}, {12, 19}, {13, 3}, {5, 16}}) {
+    for (const bool same : {false, true}) {
+      Case c{size, size + 1, channels, channels, 3, 3, {.strides = {2, 2}}};
+      if (same) c.options.padding = {size % 2, (size + 1) % 2, 1, 1};
+      c.options.groups = channels;
+      Conv2DOptions plain = c.options;
+      plain.groups = 1;
+      check_op(
+          {.inputs = {c.x(), {DType::float32, {3, 3, channels, 1}}, {DType::float32, {channels}}},
+           .build =
+               [&](const Values& in) {
+                 plain.bias = in[2];
+                 return ops::depthwise_conv2d(in[0], in[1], plain);
+               },
+           .reference = [&](const auto& in) { return convolved(c, in); },
+           .result = c.y().shape});
+    }
   }
 }
 

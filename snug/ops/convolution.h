@@ -1,6 +1,6 @@
 // Chooses the kernel of a convolution or of one of its gradients: one of our own (Winograd's,
-// direct, depthwise) where it is ahead, oneDNN where that has machine code for the shape, and our
-// own matrix product of gathered columns where oneDNN would allocate.
+// direct, depthwise, pointwise) where it is ahead, oneDNN where that has machine code for the
+// shape, and our own matrix product of gathered columns where oneDNN would allocate.
 #pragma once
 
 #include <memory>

@@ -2,6 +2,8 @@
 // on the stream and on the element's place in its row: so no mask is kept, and recompute, parts,
 // threads and the gradient all see the same one.
 
+#include "snug/ops/dropout.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -130,7 +132,9 @@ void check_float(const Type& x, std::string_view name) {
 // Built for the symbolic shape of x: a concrete one does not say how many elements a row has.
 class Dropout final : public Op, private ElementwiseBlock {
  public:
-  Dropout(const DropoutOptions& options, const Shape& x) : options_(options), x_(x) {
+  // `of`: the result whose gradient this is; none where it is dropout itself.
+  Dropout(const DropoutOptions& options, const Shape& x, Value of = {})
+      : options_(options), x_(x), of_(of) {
     if (options_.noise_shape == x) options_.noise_shape.reset();
   }
 
@@ -149,8 +153,11 @@ class Dropout final : public Op, private ElementwiseBlock {
     return in;
   }
 
-  Values gradient(const Node&, const Values& dy) const override {
-    return {dropout(dy[0], options_)};
+  float rate() const { return options_.rate; }
+  Value of() const { return of_; }
+
+  Values gradient(const Node& node, const Values& dy) const override {
+    return {dy[0].graph().add<Dropout>({dy[0]}, options_, x_, node.output())};
   }
 
   Rows rows(const Types&) const override { return Rows::each; }
@@ -180,6 +187,8 @@ class Dropout final : public Op, private ElementwiseBlock {
   // Draws start at the beginning of a row, so that a block which begins inside one draws more than
   // it needs: longer rows are better off with a pass of their own.
   static constexpr int64_t kLongestRow = 1024;
+
+  int64_t stride() const noexcept override { return std::max<int64_t>(1, x_.size_per_row()); }
 
   void run_block(const float* const* in, float* out, int64_t count,
                  const BlockPlace& place) const noexcept override {
@@ -227,6 +236,7 @@ class Dropout final : public Op, private ElementwiseBlock {
 
   DropoutOptions options_;
   Shape x_;
+  Value of_;
 };
 
 using Draw = void (*)(const RandomRows& where, float a, float b, float* y);
@@ -303,6 +313,14 @@ class RandomLike final : public Op {
 };
 
 }  // namespace
+
+Dropped dropped_gradient(Value x, Value dx) {
+  const Node* node = dx.producer();
+  const auto* op = node == nullptr ? nullptr : dynamic_cast<const Dropout*>(&node->op());
+  if (op == nullptr || !op->of() || op->rate() == 1) return {};
+  if (&op->of().graph() != &x.graph() || op->of().producer()->input(0) != x) return {};
+  return {op->of(), node->input(0), kernels::DropRate(op->rate()).scale};
+}
 
 Value dropout(Value x, const DropoutOptions& options) {
   return x.graph().add<Dropout>({x}, options, x.shape());

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "snug/autodiff/gradients.h"
 #include "snug/exec/program.h"
 #include "snug/ops/ops.h"
 #include "snug/tensor/arena.h"
@@ -72,6 +73,73 @@ TEST(Dropout, ResultAndGradientShareOneMask) {
   check({Extent(2, true), 5}, {});
   check({100, 700}, {});
   check({kRows, 20000}, {});
+}
+
+// The gradient comes from the result, without draws and without the result of the relu.
+void check_behind_relu(const Shape& shape, const ops::DropoutOptions& options) {
+  SCOPED_TRACE(shape.text());
+  const Doubles mask = result_of(shape, dropout(options), ones(shape), kStep);
+  check_op({.inputs = {{DType::float32, shape}},
+            .build = [&](const Values& in) { return ops::dropout(ops::relu(in[0]), options); },
+            .reference =
+                [&](const auto& in) {
+                  Doubles y = in[0];
+                  for (size_t i = 0; i < y.size(); ++i) y[i] = std::max(y[i], 0.0) * mask[i];
+                  return y;
+                },
+            .result = shape,
+            .may_hide_nan = true});
+}
+
+TEST(Dropout, BehindARelu) {
+  check_behind_relu({kRows, 13}, {.rate = 0.4f, .stream = 3});
+  check_behind_relu({kRows, 3, 4}, {.rate = 0.9f});
+  check_behind_relu({kRows, 6, 4}, {.noise_shape = Shape{kRows, 1, 4}});
+  check_behind_relu({kRows, 6}, {.rate = 0});
+  check_behind_relu({kRows, 6}, {.rate = 1});
+}
+
+TEST(Dropout, BehindAReluItsResultSaysWhatIsZero) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 6}});
+  const Value y = ops::dropout(ops::relu(x), {});
+  const Node& gradient = *gradients(ops::sum(y), {x})[0].producer();
+  EXPECT_EQ(gradient.op().name(), "relu_gradient");
+  EXPECT_EQ(gradient.input(0), y);
+  EXPECT_FALSE(gradient.input(1).producer()->op().traits().random);
+}
+
+// The gradient of the relu's own result is not that of what it was given: dropout may keep a zero.
+TEST(Dropout, GivesTheGradientOfWhatItRead) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 6}});
+  const Value relu = ops::relu(x), y = ops::dropout(relu, {});
+  const Values both = gradients(ops::sum(y), {relu, x});
+  EXPECT_EQ(both[0].producer()->op().name(), "dropout");
+  EXPECT_EQ(both[1].producer()->op().name(), "relu_gradient");
+}
+
+// Who reads the relu beside it adds a gradient of its own.
+TEST(Dropout, BehindAReluThatOthersRead) {
+  const Shape shape{kRows, 13};
+  const ops::DropoutOptions one{.rate = 0.4f, .stream = 3}, other{.rate = 0.2f, .stream = 4};
+  const Doubles mask = result_of(shape, dropout(one), ones(shape), kStep);
+  const Doubles second = result_of(shape, dropout(other), ones(shape), kStep);
+  check_op({.inputs = {{DType::float32, shape}},
+            .build =
+                [&](const Values& in) {
+                  const Value h = ops::relu(in[0]);
+                  return ops::add(ops::add(ops::dropout(h, one), ops::dropout(h, other)), h);
+                },
+            .reference =
+                [&](const auto& in) {
+                  Doubles y = in[0];
+                  for (size_t i = 0; i < y.size(); ++i)
+                    y[i] = std::max(y[i], 0.0) * (mask[i] + second[i] + 1);
+                  return y;
+                },
+            .result = shape,
+            .may_hide_nan = true});
 }
 
 TEST(Dropout, NoiseShapeSharesDraws) {

@@ -6,6 +6,7 @@
 
 #include "snug/base/error.h"
 #include "snug/base/threads.h"
+#include "snug/graph/magnitude_notes.h"
 #include "snug/kernels/reduce.h"
 #include "snug/ops/elementwise.h"
 #include "snug/ops/thread_shares.h"
@@ -15,27 +16,40 @@ namespace snug::ops {
 namespace {
 
 // Sums are formed block by block and added up in order, so that threads do not show in the bits.
-constexpr int64_t kNormBlock = 8 * 1024;
+// Small, so that the threads' shares end where those of the products and the update do: a line that
+// another core has written comes late.
+constexpr int64_t kNormBlock = 2 * 1024;
 
 // One gradient among the node's inputs: a value, or sums, indices and count.
 struct Place {
   int gradient = 0;
   bool rows = false;
+  friend bool operator==(const Place&, const Place&) = default;
 };
 
-class NormsKernel final : public Kernel {
+class NormsKernel final : public Kernel, public TakesMagnitudes {
  public:
-  NormsKernel(const std::vector<Place>& places, const Types& in, const Target& target)
-      : places_(places) {
-    int64_t elements = 0;
+  NormsKernel(const std::vector<Place>& places, SumOrder order, const Types& in,
+              const Target& target)
+      : places_(places), order_(order), target_(target), notes_(places.size()) {
     for (const Place& place : places) {
       const Shape& shape = in[place.gradient].shape;
       sizes_.push_back({blocks_, shape.size(), place.rows ? shape[1] : 0});
       blocks_ += blocks_of(shape.size());
       shares_.add(blocks_of(shape.size()), !place.rows && shape.size() >= ThreadShares::kLarge);
-      elements += shape.size();
+      elements_ += shape.size();
     }
-    threads_ = elementwise_threads(elements, target);
+    threads_ = elementwise_threads(elements_, target);
+  }
+
+  bool takes_magnitudes(int input) const override {
+    return order_ == SumOrder::any && std::ranges::count(places_, Place{.gradient = input}) == 1;
+  }
+  void take_magnitudes(int input, std::span<const NotedMagnitude> notes) override {
+    const auto place = std::ranges::find(places_, input, &Place::gradient) - places_.begin();
+    if (notes_[place].empty()) elements_ -= sizes_[place].elements;
+    notes_[place] = notes;
+    threads_ = elementwise_threads(elements_, target_);
   }
 
   size_t scratch_bytes() const override { return static_cast<size_t>(blocks_) * sizeof(Block); }
@@ -43,20 +57,15 @@ class NormsKernel final : public Kernel {
   void run(const Run& run) const noexcept override {
     auto* blocks = static_cast<Block*>(run.scratch);
     parallel_parts(threads_, [&](int part) {
-      for (size_t i = 0; i < places_.size(); ++i)
+      for (size_t i = 0; i < places_.size(); ++i) {
+        if (!notes_[i].empty()) continue;
         sum_blocks(run, i, shares_.share(i, part, threads_), blocks + sizes_[i].first_block);
+      }
     });
     for (size_t i = 0; i < places_.size(); ++i) {
-      double sum = 0;
-      uint32_t largest = 0;
-      const int64_t count = blocks_of(size(run, i));
-      for (int64_t at = 0; at < count; ++at) {
-        const Block& block = blocks[sizes_[i].first_block + at];
-        sum += block.sum_squares;
-        largest = std::max(largest, block.largest_bits);
-      }
-      run.output<double>(0)[i] = sum;
-      run.output<float>(1)[i] = std::bit_cast<float>(largest);
+      const size_t count = static_cast<size_t>(blocks_of(size(run, i)));
+      notes_[i].empty() ? put(run, i, std::span(blocks + sizes_[i].first_block, count))
+                        : put(run, i, notes_[i]);
     }
   }
 
@@ -66,6 +75,18 @@ class NormsKernel final : public Kernel {
     double sum_squares;
     uint32_t largest_bits;
   };
+
+  template <typename Sums>
+  static void put(const Run& run, size_t place, const Sums& sums) {
+    double sum = 0;
+    uint32_t largest = 0;
+    for (const auto& one : sums) {
+      sum += one.sum_squares;
+      largest = std::max(largest, one.largest_bits);
+    }
+    run.output<double>(0)[place] = sum;
+    run.output<float>(1)[place] = std::bit_cast<float>(largest);
+  }
   struct Size {
     int64_t first_block, elements, columns;
   };
@@ -91,15 +112,20 @@ class NormsKernel final : public Kernel {
   }
 
   std::vector<Place> places_;
+  SumOrder order_;
+  Target target_;
+  std::vector<std::span<const NotedMagnitude>> notes_;  // Of each place; empty: it is looked at.
   std::vector<Size> sizes_;
   ThreadShares shares_{1};  // Of blocks.
   int64_t blocks_ = 0;
+  int64_t elements_ = 0;  // That are looked at.
   int threads_ = 1;
 };
 
 class GradientNorms final : public Op {
  public:
-  explicit GradientNorms(std::vector<Place> places) : places_(std::move(places)) {}
+  GradientNorms(std::vector<Place> places, SumOrder order)
+      : places_(std::move(places)), order_(order) {}
 
   std::string_view name() const override { return "gradient_norms"; }
 
@@ -124,11 +150,12 @@ class GradientNorms final : public Op {
   }
 
   std::unique_ptr<Kernel> kernel(const Types& in, const Target& target) const override {
-    return std::make_unique<NormsKernel>(places_, in, target);
+    return std::make_unique<NormsKernel>(places_, order_, in, target);
   }
 
  private:
   std::vector<Place> places_;
+  SumOrder order_;
 };
 
 // Keras's formulas in float32 (docs: keras.md 4.6), from norms whose squares cannot overflow.
@@ -197,7 +224,7 @@ class ClipScales final : public Op {
 
 }  // namespace
 
-Value gradient_norms(const Values& gradients) {
+Value gradient_norms(const Values& gradients, SumOrder order) {
   if (gradients.empty()) throw Error("gradient_norms: there is no gradient; give at least one");
   Values in;
   std::vector<Place> places;
@@ -207,7 +234,7 @@ Value gradient_norms(const Values& gradients) {
     if (!places.back().rows) continue;
     for (const int output : {1, 2}) in.push_back(gradient.producer()->output(output));
   }
-  return gradients[0].graph().add<GradientNorms>(in, std::move(places));
+  return gradients[0].graph().add<GradientNorms>(in, std::move(places), order);
 }
 
 Value largest_magnitudes(Value square_norms) { return square_norms.producer()->output(1); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "snug/base/threads.h"
+#include "snug/graph/magnitude_notes.h"
 #include "snug/kernels/gemm.h"
 #include "snug/kernels/onednn.h"
 #include "snug/kernels/onednn_matmul.h"
@@ -42,7 +43,7 @@ bool is_shared_gradient(const MatrixProduct& p, const Target& target) {
 }
 
 // The threads share the products of a batch; a product alone is cut.
-class OwnProduct final : public Kernel {
+class OwnProduct final : public Kernel, public NotesMagnitudes {
  public:
   OwnProduct(const MatrixProduct& p, int threads)
       : product_(p),
@@ -52,6 +53,11 @@ class OwnProduct final : public Kernel {
   size_t scratch_bytes() const override { return aligned(gemm_.scratch_bytes()) * threads_; }
   bool accumulates() const override { return product_.accumulates; }
   size_t prepared_bytes() const override { return packs() ? gemm_.packed_bytes() : 0; }
+
+  std::span<const NotedMagnitude> note_magnitudes() override {
+    if (notes_.empty() && product_.batch == 1) notes_.resize(static_cast<size_t>(gemm_.notes()));
+    return notes_;
+  }
 
   void prepare(const Run& run, void* prepared) const noexcept override {
     gemm_.pack(run.input(1), prepared);
@@ -72,7 +78,8 @@ class OwnProduct final : public Kernel {
                .packed_b = packs() ? run.prepared : nullptr,
                .c = run.output() + i * product_.m * product_.n,
                .bias = product_.bias ? run.input(2) : nullptr,
-               .accumulate = run.accumulate},
+               .accumulate = run.accumulate,
+               .notes = notes_.empty() ? nullptr : notes_.data()},
               scratch);
   }
 
@@ -83,6 +90,7 @@ class OwnProduct final : public Kernel {
   MatrixProduct product_;
   int threads_;  // That share a batch.
   Gemm gemm_;
+  mutable std::vector<NotedMagnitude> notes_;  // Written by a run; none where nobody wants them.
 };
 
 // Weights above this are read from memory: each thread its share of them, as the library does it.

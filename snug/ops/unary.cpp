@@ -6,6 +6,8 @@
 #include <array>
 
 #include "snug/base/error.h"
+#include "snug/ops/batch_norm.h"
+#include "snug/ops/dropout.h"
 #include "snug/ops/elementwise.h"
 #include "snug/ops/ops.h"
 #include "snug/ops/unary.h"
@@ -24,8 +26,11 @@ class UnaryGradient final : public Op, private ElementwiseBlock {
  public:
   UnaryGradient(std::string name, Unary function, const Parameters& parameters)
       : name_(std::move(name)),
+        function_(function),
         run_(kernels::unary_gradient_function(function)),
         parameters_(parameters) {}
+
+  Unary function() const { return function_; }
 
   std::string_view name() const override { return name_; }
   Types infer(const Types& in) const override { return {in[0]}; }
@@ -44,6 +49,7 @@ class UnaryGradient final : public Op, private ElementwiseBlock {
   }
 
   std::string name_;
+  Unary function_;
   kernels::UnaryGradientFunction run_;
   Parameters parameters_;
 };
@@ -74,9 +80,10 @@ class UnaryOp final : public Op, private ElementwiseBlock {
   }
 
   Values gradient(const Node& node, const Values& dy) const override {
-    const Value saved = kernels::gradient_reads_output(function_) ? node.output() : node.input(0);
-    return {dy[0].graph().add<UnaryGradient>({saved, dy[0]}, name_ + "_gradient", function_,
-                                             parameters_)};
+    if (const Dropped dropped = dropped_behind(node, dy[0]); dropped.result)
+      return {add_gradient(dropped.result, multiply_scalar(dropped.dy, dropped.scale))};
+    return {add_gradient(kernels::gradient_reads_output(function_) ? node.output() : node.input(0),
+                         dy[0])};
   }
 
   Rows rows(const Types&) const override { return Rows::each; }
@@ -90,6 +97,23 @@ class UnaryOp final : public Op, private ElementwiseBlock {
   void run_block(const float* const* in, float* out, int64_t count,
                  const BlockPlace&) const noexcept override {
     run_(in[0], out, count, parameters_.data());
+  }
+
+  Value add_gradient(Value saved, Value dy) const {
+    return dy.graph().add<UnaryGradient>({saved, dy}, name_ + "_gradient", function_, parameters_);
+  }
+
+  // What a relu lets through is above 0, and so is what dropout leaves of it: where dropout alone
+  // reads it, that one's result says what is 0 of either. Nothing is drawn again, and the relu's
+  // own result need not be kept. Behind batch norm the relu of a dropout that is no element-wise
+  // loop is part of that one's gradient, which saves a pass.
+  Dropped dropped_behind(const Node& node, Value dy) const {
+    if (function_ != Unary::relu) return {};
+    const Node* before = node.input(0).producer();
+    const bool is_normal = before != nullptr && is_batch_normalise(before->op());
+    if (is_normal && dy.producer() != nullptr && dy.producer()->op().elementwise() == nullptr)
+      return {};
+    return dropped_gradient(node.output(), dy);
   }
 
   std::string name_;
@@ -153,6 +177,19 @@ bool is_function(const Op& op, Unary function) {
 
 bool is_relu(const Op& op) { return is_function(op, Unary::relu); }
 bool is_relu6(const Op& op) { return is_function(op, Unary::relu6); }
+
+// Both read their result.
+Rectified rectified_gradient(Value x, Value dx) {
+  const Node* gradient = dx.producer();
+  const auto* of =
+      gradient == nullptr ? nullptr : dynamic_cast<const UnaryGradient*>(&gradient->op());
+  if (of == nullptr) return {};
+  const Node* function = gradient->input(0).producer();
+  if (function == nullptr || function->input(0) != x) return {};
+  const Op& op = function->op();
+  if (!is_function(op, of->function()) || !(is_relu(op) || is_relu6(op))) return {};
+  return {&op, gradient->input(1)};
+}
 
 Value leaky_relu(Value x, float negative_slope) {
   if (negative_slope < 0)

@@ -46,8 +46,11 @@ bool wants_touched(const UpdateRule& rule, bool decays);
 // if a NaN was.
 Value update(const std::vector<UpdateSegment>& segments, const UpdateOptions& options);
 
-// The sum of the squares of each gradient: float64 [gradients]. The bits do not depend on threads.
-Value gradient_norms(const Values& gradients);
+// The sum of the squares of each gradient: float64 [gradients]. With SumOrder::fixed the bits do
+// not depend on threads; with `any` a product may add up what it has in registers, in its own
+// order.
+enum class SumOrder { fixed, any };
+Value gradient_norms(const Values& gradients, SumOrder order = SumOrder::fixed);
 // Of the same node: the largest |element| of each gradient, float32 [gradients]; NaN if it has a
 // NaN.
 Value largest_magnitudes(Value square_norms);

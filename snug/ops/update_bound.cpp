@@ -67,6 +67,8 @@ struct Reach {
 
 double update_bound(const UpdateRule& rule, const UpdateScalars& scalars,
                     const UpdateReaches& reaches) {
+  // The rules take the largest of several sums, and std::max may pass over a NaN.
+  if (std::isnan(reaches.weight) || std::isnan(reaches.slot)) return kInfinity;
   // Without it a rule may divide zero by zero.
   const bool divides = rule.kind != Kind::sgd && rule.kind != Kind::lion;
   if (divides && !(rule.epsilon > 0)) return kInfinity;

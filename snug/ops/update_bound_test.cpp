@@ -101,6 +101,16 @@ TEST(UpdateBound, OrdinaryUpdatesPass) {
   }
 }
 
+TEST(UpdateBound, NaNIsSeen) {
+  const UpdateScalars scalars{
+      .learning_rate = 0.001, .iterations = 5, .product = 0.5, .clip_value = 1};
+  for (const UpdateRule& rule : all_rules()) {
+    SCOPED_TRACE(static_cast<int>(rule.kind));
+    EXPECT_GT(update_bound(rule, scalars, {.gradient = 1, .weight = NAN}), kSafeUpdate);
+    EXPECT_GT(update_bound(rule, scalars, {.gradient = 1, .slot = NAN}), kSafeUpdate);
+  }
+}
+
 TEST(UpdateBound, OverflowsAreSeen) {
   const UpdateScalars scalars{.learning_rate = 0.001, .clip_value = INFINITY};
   EXPECT_GT(update_bound({.kind = Kind::adam}, scalars, {.gradient = 2e19}), kSafeUpdate);

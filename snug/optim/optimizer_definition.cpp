@@ -140,9 +140,13 @@ void OptimizerDefinition::check() const {
     throw Error("{}: learning_rate is {}; it must be a number", class_name(),
                 s.learning_rate.at(0));
   }
-  if (!s.learning_rate.schedule() && s.learning_rate.at(0) < 0) {
+  if (s.learning_rate.at(0) < 0) {
     throw Error("{}: learning_rate is {}, which would raise the loss; it must be 0 or more",
                 class_name(), s.learning_rate.at(0));
+  }
+  if (s.weight_decay && *s.weight_decay < 0) {
+    throw Error("{}: weight_decay is {}, by which weights would grow; it must be 0 or more",
+                class_name(), *s.weight_decay);
   }
   if (s.clipnorm.has_value() + s.clipvalue.has_value() + s.global_clipnorm.has_value() > 1) {
     throw Error(
@@ -240,8 +244,10 @@ Value OptimizerDefinition::add_update(const std::vector<ops::UpdateSegment>& seg
   if (settings_.clipvalue) options.clip_value = *settings_.clipvalue;
   Values gradients;
   for (const ops::UpdateSegment& segment : segments) gradients.push_back(segment.gradient);
-  nodes.square_norms = ops::gradient_norms(gradients);
-  if (settings_.clipnorm || settings_.global_clipnorm) {
+  const bool clips = settings_.clipnorm || settings_.global_clipnorm;
+  nodes.square_norms =
+      ops::gradient_norms(gradients, clips ? ops::SumOrder::fixed : ops::SumOrder::any);
+  if (clips) {
     const double norm = settings_.clipnorm ? *settings_.clipnorm : *settings_.global_clipnorm;
     options.scales = ops::clip_scales(nodes.square_norms, norm, !settings_.clipnorm);
   }

@@ -51,6 +51,10 @@ TEST(Optimizer, SaysWhatIsWrongWithItsSettings) {
             "Lion: global_clipnorm is nan; it must be above 0");
   EXPECT_EQ(error_of([] { Adam({.learning_rate = -1}); }),
             "Adam: learning_rate is -1, which would raise the loss; it must be 0 or more");
+  EXPECT_EQ(error_of([] { Adam({.learning_rate = ExponentialDecay(-1, 10, 0.5)}); }),
+            "Adam: learning_rate is -1, which would raise the loss; it must be 0 or more");
+  EXPECT_EQ(error_of([] { AdamW({.weight_decay = -0.5}); }),
+            "AdamW: weight_decay is -0.5, by which weights would grow; it must be 0 or more");
   EXPECT_EQ(error_of([] { Adam({.learning_rate = NAN}); }),
             "Adam: learning_rate is nan; it must be a number");
   EXPECT_EQ(error_of([] { Nadam({.use_ema = true, .ema_momentum = 1.5}); }),

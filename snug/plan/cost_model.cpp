@@ -7,6 +7,8 @@ namespace {
 
 // What the second cache of a core holds without pushing out what comes next.
 constexpr double kCachedBytes = 1 << 20;
+// The same of a core's share of the last cache: `near` is measured with about half as much.
+constexpr double kNearBytes = 10 << 20;
 
 double on(const CostModel& model, const Rate& rate, int threads) {
   const int most = std::max(2, model.threads);
@@ -14,9 +16,20 @@ double on(const CostModel& model, const Rate& rate, int threads) {
   return rate.one + (rate.all - rate.one) * share;
 }
 
-const Rate& flops_of(const CostModel& model, std::string_view op) {
+// Of kernels of one pixel, which make a convolution a matrix product.
+bool is_pointwise(const Node& node) {
+  Types types = node.input_types();
+  types.push_back(node.output().type());
+  return std::ranges::any_of(types, [](const Type& type) {
+    const Shape& shape = type.shape;
+    return shape.rank() == 4 && !shape.has_rows() && shape[0] == 1 && shape[1] == 1;
+  });
+}
+
+const Rate& flops_of(const CostModel& model, const Node& node) {
+  const std::string_view op = node.op().name();
   if (op.starts_with("matmul")) return model.matmul;
-  if (op.starts_with("conv2d")) return model.convolution;
+  if (op.starts_with("conv2d")) return is_pointwise(node) ? model.matmul : model.convolution;
   return model.other;
 }
 
@@ -34,6 +47,11 @@ double fixed_bytes(const Node& node, int64_t rows, const Cost& cost) {
   return std::clamp(2 * cost.bytes - cost_at(node, 2 * rows).bytes, 0.0, cost.bytes);
 }
 
+const Rate& rate_of_bytes(const CostModel& model, double of_a_core) {
+  if (of_a_core <= kCachedBytes) return model.cache;
+  return of_a_core <= kNearBytes ? model.near : model.memory;
+}
+
 // `readers` threads read what is fixed, each all of it.
 double run_ns(const CostModel& model, const Node& node, const StageWork& work, int64_t rows,
               int threads, int sharers, int readers) {
@@ -41,10 +59,24 @@ double run_ns(const CostModel& model, const Node& node, const StageWork& work, i
   const double fixed =
       static_cast<double>(work.fixed_bytes) > kCachedBytes ? fixed_bytes(node, rows, cost) : 0.0;
   const double moved = cost.bytes - fixed;
-  const Rate& bytes = moved / sharers <= kCachedBytes ? model.cache : model.memory;
-  return std::max(cost.flops / on(model, flops_of(model, node.op().name()), threads),
-                  moved / on(model, bytes, threads)) +
+  const Rate& bytes = rate_of_bytes(model, moved / sharers);
+  const Rate& flops = flops_of(model, node);
+  const double compute = cost.flops / on(model, flops, threads);
+  const double move = moved / on(model, bytes, threads);
+  // A product waits for its rows and its results where they are not in the cache; a loop over
+  // elements is as fast as they come.
+  return (&flops != &model.other ? compute + move : std::max(compute, move)) +
          readers * fixed / on(model, model.weights, threads);
+}
+
+// Kernels share out rows: a part of one row keeps one thread busy, unless it is the large picture
+// of a convolution, which is shared out in bands.
+int busy_threads(const Node& node, int64_t rows, int threads) {
+  constexpr double kBandFlops = 8e6;
+  double pieces = static_cast<double>(rows);
+  if (node.op().name().starts_with("conv2d"))
+    pieces = std::max(pieces, cost_at(node, rows).flops / kBandFlops);
+  return static_cast<int>(std::clamp(pieces, 1.0, static_cast<double>(threads)));
 }
 
 // On so many threads. Products always take them, other kernels only where they have enough to do.
@@ -53,7 +85,7 @@ double whole_ns(const CostModel& model, const Node& node, const StageWork& work,
   const double alone = run_ns(model, node, work, rows, 1, 1, 1);
   if (threads == 1) return model.node_ns + alone;
   const double shared = model.fork_ns + run_ns(model, node, work, rows, threads, threads, threads);
-  const bool is_product = &flops_of(model, node.op().name()) != &model.other;
+  const bool is_product = &flops_of(model, node) != &model.other;
   return model.node_ns + (is_product ? shared : std::min(alone, shared));
 }
 
@@ -68,10 +100,8 @@ double node_ns(const CostModel& model, const Node& node, const StageWork& work) 
   const int64_t rest = work.rows - work.part_rows * (work.parts - 1);
   const double full = work.parts - 1;
   if (work.lanes == 1) {
-    // Kernels share out rows: a part of one row keeps one thread busy.
     const auto part_ns = [&](int64_t rows) {
-      const int threads = static_cast<int>(std::clamp<int64_t>(rows, 1, work.threads));
-      return whole_ns(model, node, work, rows, threads);
+      return whole_ns(model, node, work, rows, busy_threads(node, rows, work.threads));
     };
     return full * part_ns(work.part_rows) + part_ns(rest);
   }

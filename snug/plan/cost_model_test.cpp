@@ -25,12 +25,45 @@ class CostModelTest : public ::testing::Test {
   CostModel costs_;
 };
 
-TEST_F(CostModelTest, AProductTakesItsFlops) {
+TEST_F(CostModelTest, AProductTakesItsFlopsAndItsRows) {
   costs_.node_ns = 0;
-  const double flops = 2.0 * 1024 * 64 * 64;
-  EXPECT_NEAR(ns(product_, {.rows = 1024, .part_rows = 1024}), flops / costs_.matmul.one, 1);
+  costs_.memory = costs_.cache = {8, 16};
+  const double flops = 2.0 * 1024 * 64 * 64, bytes = 4.0 * (2 * 1024 * 64 + 64 * 64);
+  EXPECT_NEAR(ns(product_, {.rows = 1024, .part_rows = 1024}),
+              flops / costs_.matmul.one + bytes / 8, 1);
   costs_.matmul = {1, 1};
-  EXPECT_NEAR(ns(product_, {.rows = 1024, .part_rows = 1024}), flops, 1);
+  EXPECT_NEAR(ns(product_, {.rows = 1024, .part_rows = 1024}), flops + bytes / 8, 1);
+}
+
+TEST_F(CostModelTest, ALoopOverElementsTakesTheLongerOfBoth) {
+  costs_.node_ns = 0;
+  costs_.memory = costs_.cache = {1, 1};
+  costs_.other = {1000, 1000};
+  const StageWork work{.rows = 1024, .part_rows = 1024};
+  EXPECT_NEAR(ns(curve_, work), 4.0 * 2 * 1024 * 64, 1);
+  costs_.other = {1e-3, 1e-3};
+  const double slow = ns(curve_, work);
+  costs_.memory = costs_.cache = {1000, 1000};
+  EXPECT_EQ(ns(curve_, work), slow);
+}
+
+// A large picture is shared out in bands; kernels of one pixel are matrix products.
+TEST_F(CostModelTest, AConvolutionOfOneRow) {
+  const Value large = graph_.input("large", {DType::float32, {kRows, 128, 128, 16}});
+  const Value small = graph_.input("small", {DType::float32, {kRows, 8, 8, 16}});
+  const Value kernel = graph_.variable("k", {DType::float32, {3, 3, 16, 16}});
+  const Value pixel = graph_.variable("p", {DType::float32, {1, 1, 16, 16}});
+  const StageWork one{.rows = 4, .part_rows = 1, .parts = 4};
+  StageWork two = one;
+  two.threads = 2;
+  const Value bands = ops::conv2d(large, kernel), whole = ops::conv2d(small, kernel);
+  EXPECT_LT(ns(bands, two), 0.7 * ns(bands, one));
+  EXPECT_EQ(ns(whole, two), ns(whole, one));
+  const Value points = ops::conv2d(large, pixel);
+  const double before = ns(points, one), of_kernel = ns(bands, one);
+  costs_.matmul.one *= 2;
+  EXPECT_LT(ns(points, one), before);
+  EXPECT_EQ(ns(bands, one), of_kernel);
 }
 
 TEST_F(CostModelTest, ThreadsHelpAndStartingThemCosts) {

@@ -105,28 +105,43 @@ class Search {
   struct Choice {
     Plan plan;
     size_t way = 0;
+    bool is_rough = false;
   };
-  std::optional<Choice> choose(int64_t budget_bytes) {
+  std::optional<Choice> choose(int64_t budget_bytes, Wanted wanted) {
     const int64_t capacity = budget_bytes - problems_[0].persistent_bytes;
     // As it runs best, where that fits, whatever the prediction says.
     if (squeezers_[0].fits_freely(capacity)) return weigh(capacity, {0});
-    return known_or_weighed(is_long() ? step_down(capacity) : capacity);
+    return known_or_weighed(is_long() ? step_down(capacity) : capacity, wanted);
   }
 
-  PlannedStep best(int64_t budget_bytes) {
+  PlannedStep best(int64_t budget_bytes, Wanted wanted) {
     std::optional<Choice> choice;
-    if (!is_known_to_fail(budget_bytes)) choice = choose(budget_bytes);
-    if (!choice) choice = least(budget_bytes);
-    Plan& plan = choice->plan;
-    plan.fastest_ns = ways_[0].fastest_ns;
-    plan.least_ns = least_ns(budget_bytes - plan.persistent_bytes, plan.step_ns);
-    const Way& way = ways_[choice->way];
-    Instance chosen = instance(way);
-    add_transfers(chosen, plan);
-    return {std::move(chosen), std::move(plan), way.cut};
+    if (!is_known_to_fail(budget_bytes)) choice = choose(budget_bytes, wanted);
+    if (!choice) {
+      find_least();
+      if (least_bytes_ > budget_bytes) throw StepBudgetError(least_bytes_, budget_bytes);
+      choice = std::move(least_);
+    }
+    return step_of(std::move(*choice), budget_bytes);
+  }
+
+  PlannedStep smallest() {
+    find_least();
+    const int64_t bytes = lightest_->plan.total_bytes();
+    return step_of(std::move(*lightest_), bytes);
   }
 
  private:
+  PlannedStep step_of(Choice choice, int64_t budget_bytes) {
+    Plan& plan = choice.plan;
+    plan.fastest_ns = ways_[0].fastest_ns;
+    plan.least_ns = least_ns(budget_bytes - plan.persistent_bytes, plan.step_ns);
+    const Way& way = ways_[choice.way];
+    Instance chosen = instance(way);
+    add_transfers(chosen, plan);
+    return {std::move(chosen), std::move(plan), way.cut, choice.is_rough};
+  }
+
   bool is_long() const { return graph_.nodes().size() > kLongStep; }
   // With which the ways are compared.
   Effort effort() const { return is_long() ? Effort::quick : Effort::full; }
@@ -141,6 +156,16 @@ class Search {
     return best;
   }
 
+  // Of a way that is fast without a budget.
+  std::optional<Choice> first_found(int64_t capacity) {
+    std::optional<Choice> found;
+    for (const size_t way : by_time()) {
+      if (!found) consider(way, capacity, Effort::quick, found);
+    }
+    if (found) found->is_rough = true;
+    return found;
+  }
+
   void consider(size_t way, int64_t capacity, Effort effort, std::optional<Choice>& best) {
     std::optional<Plan> plan = squeezers_[way].plan(capacity, effort);
     squeezers_[way].forget();
@@ -149,42 +174,80 @@ class Search {
     if (!best || plan->step_ns < best->plan.step_ns) best = {std::move(*plan), way};
   }
 
-  std::optional<Choice> known_or_weighed(int64_t capacity) {
-    KnownStep* const known = known_here();
-    if (known == nullptr) return weigh(capacity, by_time());
-    const auto tried = std::ranges::find(known->tried, capacity, &KnownStep::Tried::capacity);
-    if (tried != known->tried.end())
-      return tried->plan ? std::optional(choice_of(*tried->plan)) : std::nullopt;
-    std::optional<Choice> choice = weigh(capacity, by_time());
-    KnownStep::Tried now{.capacity = capacity};  // Memory may end here: nothing is kept by halves.
-    if (choice) now.plan = {choice->way, recipe_of(choice->plan, capacity)};
-    known->tried.push_back(std::move(now));
+  // Who asks for any plan gets the one that was found for it, whatever else was found since: its
+  // kernels are known to fit.
+  std::optional<Choice> known_or_weighed(int64_t capacity, Wanted wanted) {
+    const bool is_any = wanted == Wanted::any && is_long();
+    std::optional<Choice> rough = known_rough(capacity);
+    if (is_any && rough) return rough;
+    if (is_tried(capacity)) return known_choice(capacity);
+    std::optional<Choice> choice = is_any ? first_found(capacity) : weigh(capacity, by_time());
+    if (!choice && rough) return rough;
+    keep(capacity, choice);
     return choice;
   }
 
-  // The plan of the least budget, where that is within this one: a search for less may find what
-  // the one at this budget has not. So more memory never does worse.
-  Choice least(int64_t budget_bytes) {
+  std::optional<Choice> known_rough(int64_t capacity) {
+    const KnownStep* const known = known_here();
+    if (known == nullptr || !known->rough.contains(capacity)) return {};
+    return choice_of(known->rough.at(capacity));
+  }
+  bool is_tried(int64_t capacity) {
+    const KnownStep* const known = known_here();
+    return known != nullptr && known->tried.contains(capacity);
+  }
+  std::optional<Choice> known_choice(int64_t capacity) {
+    if (!is_tried(capacity)) return {};
+    const auto& tried = known_here()->tried.at(capacity);
+    return tried ? std::optional(choice_of(*tried)) : std::nullopt;
+  }
+  void keep(int64_t capacity, const std::optional<Choice>& choice) {
     KnownStep* const known = known_here();
-    std::optional<LeastPlan> found;
-    if (known == nullptr || !known->least) {
-      count_least_search();
-      found = least_plan(squeezers_, effort());
+    if (known == nullptr) return;
+    std::optional<KnownPlan> now;  // Memory may end here: nothing is kept by halves.
+    if (choice) now = {choice->way, recipe_of(choice->plan, capacity), choice->is_rough};
+    if (now && now->is_rough)
+      known->rough[capacity] = std::move(*now);
+    else
+      known->tried[capacity] = std::move(now);
+  }
+
+  // The plan of the least budget: a search for less may find what the one at a budget has not. So
+  // more memory never does worse.
+  void find_least() {
+    KnownStep* const known = known_here();
+    if (known != nullptr && known->least) {
+      least_bytes_ = known->least_bytes;
+      least_ = choice_of(*known->least);
+      lightest_ = choice_of(*known->lightest);
+      return;
     }
-    if (known != nullptr && found) {
-      known->least_bytes = found->budget_bytes;
-      const int64_t capacity = found->budget_bytes - found->plan.persistent_bytes;
-      known->least = {found->way, recipe_of(found->plan, capacity)};
+    count_least_search();
+    LeastPlans found = least_plans(squeezers_, effort());
+    if (known != nullptr) {
+      KnownPlan lightest = known_plan(found.lightest);
+      known->least = known_plan(found.least);
+      known->lightest = std::move(lightest);
+      known->least_bytes = found.least.budget_bytes;
     }
-    const int64_t least_bytes = found ? found->budget_bytes : known->least_bytes;
-    if (least_bytes > budget_bytes) throw StepBudgetError(least_bytes, budget_bytes);
-    if (!found) return choice_of(*known->least);
-    found->plan.step_ns = step_ns(found->way, found->plan);
-    return {std::move(found->plan), found->way};
+    least_bytes_ = found.least.budget_bytes;
+    least_ = choice_of(std::move(found.least));
+    lightest_ = choice_of(std::move(found.lightest));
+  }
+
+  static KnownPlan known_plan(const LeastPlan& found) {
+    const int64_t capacity = found.budget_bytes - found.plan.persistent_bytes;
+    return {found.way, recipe_of(found.plan, capacity)};
+  }
+
+  Choice choice_of(LeastPlan found) const {
+    Choice choice{std::move(found.plan), found.way};
+    choice.plan.step_ns = step_ns(choice.way, choice.plan);
+    return choice;
   }
 
   Choice choice_of(const KnownPlan& known) const {
-    Choice choice{plan_of(problems_[known.way], known.recipe), known.way};
+    Choice choice{plan_of(problems_[known.way], known.recipe), known.way, known.is_rough};
     choice.plan.step_ns = step_ns(choice.way, choice.plan);
     return choice;
   }
@@ -205,6 +268,7 @@ class Search {
       all.add(options_.costs.disk.read);
       all.add(options_.costs.disk.write);
       all.add(options_.costs.disk.start_ns);
+      all.add(options_.costs.disk.drag);
       fingerprint_ = all.value();
     }
     return known_step(*fingerprint_);
@@ -257,6 +321,8 @@ class Search {
   std::vector<Squeezer> squeezers_;  // Of each problem.
   std::vector<Way> ways_;
   std::optional<uint64_t> fingerprint_;  // Of all of this.
+  std::optional<Choice> least_, lightest_;
+  int64_t least_bytes_ = 0;  // The budget of the least.
 };
 
 }  // namespace
@@ -271,8 +337,8 @@ StepBudgetError::StepBudgetError(int64_t least_bytes, int64_t budget_bytes)
 
 PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
                         const Target& target, int64_t budget_bytes,
-                        const InstantiateOptions& options, const CostSource& costs) {
-  {
+                        const InstantiateOptions& options, const CostSource& costs, Wanted wanted) {
+  if (wanted != Wanted::smallest) {
     InstantiateOptions staged = options;
     staged.fed.clear();
     Instance instance = instantiate(graph, results, rows, target, staged);
@@ -285,7 +351,8 @@ PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
   }
   InstantiateOptions weighed = options;
   if (costs) weighed.costs = costs();
-  return Search(graph, results, rows, target, weighed).best(budget_bytes);
+  Search search(graph, results, rows, target, weighed);
+  return wanted == Wanted::smallest ? search.smallest() : search.best(budget_bytes, wanted);
 }
 
 }  // namespace snug

@@ -14,8 +14,14 @@ namespace snug {
 struct PlannedStep {
   Instance instance;
   Plan plan;
-  PartitionOptions cut;  // How its rows are cut: it decides the bits of sums over rows.
+  PartitionOptions cut;   // How its rows are cut: it decides the bits of sums over rows.
+  bool is_rough = false;  // Of a long step: the fastest was not looked for.
 };
+
+// fastest: the least predicted time within a budget. any: the same, but of a long step the first
+// that is found. smallest: the fewest bytes with those that a program keeps for its steps, whatever
+// the budget.
+enum class Wanted { fastest, any, smallest };
 
 // The budget is too small for the step.
 class StepBudgetError : public BudgetError {
@@ -41,7 +47,8 @@ using CostSource = std::function<CostModel()>;
 // StepBudgetError.
 PlannedStep plan_within(const Graph& graph, const Values& results, int64_t rows,
                         const Target& target, int64_t budget_bytes,
-                        const InstantiateOptions& options = {}, const CostSource& costs = {});
+                        const InstantiateOptions& options = {}, const CostSource& costs = {},
+                        Wanted wanted = Wanted::fastest);
 
 // The least predicted time at a budget.
 struct CurvePoint {

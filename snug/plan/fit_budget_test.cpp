@@ -7,6 +7,8 @@
 
 #include "snug/autodiff/gradients.h"
 #include "snug/ops/ops.h"
+#include "snug/plan/squeezer.h"
+#include "snug/testing/sanitized.h"
 
 namespace snug {
 namespace {
@@ -39,8 +41,8 @@ struct TestStep {
     for (size_t i = 0; i < weights.size(); ++i)
       ops::assign_add(weights[i], ops::multiply_scalar(gradients[i], -1e-3F));
   }
-  PlannedStep plan(int64_t budget) {
-    PlannedStep planned = plan_within(graph, {loss}, kBatch, kTarget, budget);
+  PlannedStep plan(int64_t budget, Wanted wanted = Wanted::fastest) {
+    PlannedStep planned = plan_within(graph, {loss}, kBatch, kTarget, budget, {}, {}, wanted);
     validate(planned.instance.problem, planned.plan);
     return planned;
   }
@@ -170,6 +172,45 @@ void expect_same(const PlannedStep& one, const PlannedStep& other) {
     EXPECT_EQ(one.plan.steps[i].node, other.plan.steps[i].node);
 }
 
+// Whatever the budget is: within the least, or a little above it with fewer steps.
+TEST(FitBudget, TheSmallestIsTheLightestWithItsSteps) {
+  for (void (*build)(TestStep&) : {build_plain, build_coupled, build_long}) {
+    TestStep step;
+    build(step);
+    const int64_t least = step.least();
+    const auto bytes = [](const PlannedStep& planned) {
+      return planned.plan.total_bytes() + std::ssize(planned.plan.steps) * kBytesOfAStep;
+    };
+    const PlannedStep smallest = step.plan(1, Wanted::smallest);
+    EXPECT_LE(bytes(smallest), bytes(step.plan(least)) * 104 / 100);
+    EXPECT_LE(bytes(smallest), bytes(step.plan(kUnlimited)));
+    expect_same(smallest, step.plan(kUnlimited, Wanted::smallest));
+  }
+}
+
+TEST(FitBudget, AnyPlanOfALongStepFitsAndIsCalledRough) {
+  for (void (*build)(TestStep&) : {build_coupled, build_long}) {
+    TestStep step;
+    build(step);
+    const int64_t least = step.least(), most = step.plan(kUnlimited).plan.total_bytes();
+    const int64_t budget = least + (most - least) / 4;
+    const PlanningScope once;
+    const PlannedStep any = step.plan(budget, Wanted::any), fastest = step.plan(budget);
+    EXPECT_EQ(any.is_rough, build == build_long);
+    EXPECT_FALSE(fastest.is_rough);
+    EXPECT_LE(any.plan.total_bytes(), budget);
+    EXPECT_LE(fastest.plan.step_ns, any.plan.step_ns);
+    // Whose kernels are known to fit.
+    const PlannedStep again = step.plan(budget, Wanted::any);
+    EXPECT_EQ(again.is_rough, any.is_rough);
+    expect_same(any, again);
+  }
+}
+
+// Sixteenths between the least and the most. Under a sanitizer, which takes its time, fewer.
+const std::vector<int> kParts =
+    testing::kSanitized ? std::vector{8, 8} : std::vector{8, 1, 4, 1, 0};
+
 // A budget that a search names is met by a process that knows nothing of the search.
 TEST(PlanningScope, WhatIsKnownChangesNoPlan) {
   for (void (*build)(TestStep&) : {build_plain, build_coupled, build_long}) {
@@ -177,7 +218,7 @@ TEST(PlanningScope, WhatIsKnownChangesNoPlan) {
     build(step);
     const PlanningScope once;
     const int64_t least = step.least(), most = step.plan(kUnlimited).plan.total_bytes();
-    for (const int part : {8, 1, 4, 1, 0}) {
+    for (const int part : kParts) {
       const int64_t budget = least + (most - least) * part / 16;
       const PlannedStep known = step.plan(budget);
       std::optional<PlannedStep> alone;

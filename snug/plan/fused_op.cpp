@@ -134,16 +134,20 @@ class FusedKernel final : public Kernel, public WatchedKernel {
 
   // What a block reads and writes stays in the first cache. An operand whose whole repeats within a
   // block looks the same in every block, and is read once: so blocks are as long as makes that true
-  // of all such operands together, where that is not too long.
+  // of all such operands together, where that is not too long. Steps may want whole rows, too.
   void choose_block(const Types& in) {
     constexpr int64_t kLine = 16, kCachedFloats = 4096;
     const auto streams = static_cast<int64_t>(blocks_a_thread()) + outputs_;
+    const int64_t wanted = std::min(kBlock, kCachedFloats / streams);
     int64_t period = kLine;
     for (size_t i = 0; i < in.size(); ++i) {
       const int64_t joined = std::lcm(period, std::max<int64_t>(in[i].shape.size(), 1));
       if (readers_[i].repeats() && joined <= kBlock) period = joined;
     }
-    const int64_t wanted = std::min(kBlock, kCachedFloats / streams);
+    for (const BoundStep& step : steps_) {
+      const int64_t joined = std::lcm(period, step.block->stride());
+      if (joined <= wanted) period = joined;
+    }
     block_ = std::max<int64_t>(wanted / period, 1) * period;
     for (size_t i = 0; i < in.size(); ++i) {
       const int64_t operand = in[i].shape.size();

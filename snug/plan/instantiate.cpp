@@ -19,6 +19,8 @@ class Instantiator {
     instance_.rows = rows;
     instance_.threads = target.threads;
     instance_.value_of.assign(graph.value_count(), -1);
+    for (const int variable : graph.of_source(Graph::Source::variable))
+      variable_bytes_ += bytes_without_rows(variable);
   }
 
   Instance run() {
@@ -29,7 +31,7 @@ class Instantiator {
          partition(graph_, results_, instance_.rows, target_, partitioning))
       add(stage);
     for (const Value& result : results_) pin(result.id());
-    add_variables();
+    instance_.problem.persistent_bytes = variable_bytes_;
     return std::move(instance_);
   }
 
@@ -45,12 +47,6 @@ class Instantiator {
       instance_.problem.values[value].given = true;
       // The rows stay in their slot until the guard has passed the step.
       instance_.problem.values[value].pinned = true;
-    }
-  }
-
-  void add_variables() {
-    for (const int variable : graph_.of_source(Graph::Source::variable)) {
-      instance_.problem.persistent_bytes += static_cast<int64_t>(graph_.type(variable).bytes());
     }
   }
 
@@ -111,21 +107,22 @@ class Instantiator {
 
   // Of a stage in parts, those of its own nodes; of one that is not, of all weights.
   int64_t fixed_bytes(const StageChoice& stage) const {
+    if (stage.parts == 1) return variable_bytes_;
     std::vector<int> values;
-    if (stage.parts == 1) values = graph_.of_source(Graph::Source::variable);
     for (const Node* node : stage.nodes) {
-      if (stage.parts == 1) break;
       values.insert(values.end(), node->in().begin(), node->in().end());
       values.insert(values.end(), node->out().begin(), node->out().end());
     }
     std::ranges::sort(values);
     values.erase(std::unique(values.begin(), values.end()), values.end());
     int64_t bytes = 0;
-    for (const int value : values) {
-      const Type& type = graph_.type(value);
-      if (!type.shape.is_symbolic()) bytes += static_cast<int64_t>(type.bytes());
-    }
+    for (const int value : values) bytes += bytes_without_rows(value);
     return bytes;
+  }
+
+  int64_t bytes_without_rows(int value) const {
+    const Type& type = graph_.type(value);
+    return type.shape.is_symbolic() ? 0 : static_cast<int64_t>(type.bytes());
   }
 
   // Before its first reader of the stage, each of which has rows of its own.
@@ -298,6 +295,7 @@ class Instantiator {
   Target target_;
   const InstantiateOptions& options_;
   Instance instance_;
+  int64_t variable_bytes_ = 0;
   // Of the stage that is being added.
   StageWork work_;
   int groups_ = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -14,17 +15,15 @@ namespace snug {
 struct KnownPlan {
   size_t way = 0;
   Recipe recipe;
+  bool is_rough = false;  // See PlannedStep.
 };
 
 struct KnownStep {
-  std::optional<KnownPlan> least;
-  int64_t least_bytes = 0;  // The budget of that plan.
+  std::optional<KnownPlan> least, lightest;
+  int64_t least_bytes = 0;  // The budget of the least.
   // The plan that was chosen at a capacity; none: nothing was found there.
-  struct Tried {
-    int64_t capacity = 0;
-    std::optional<KnownPlan> plan;
-  };
-  std::vector<Tried> tried;
+  std::map<int64_t, std::optional<KnownPlan>> tried;
+  std::map<int64_t, KnownPlan> rough;  // Found at a capacity without care.
 };
 
 // Null where no PlanningScope lives.

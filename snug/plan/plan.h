@@ -56,7 +56,8 @@ struct PlanTransfer {
   int value = -1;
   int trip = 0;  // A number for each write and each read: its start and its end have the same.
   int64_t file_offset = 0;
-  double ns = 0;  // That the disk is busy with it.
+  double ns = 0;       // That the disk is busy with it.
+  double drag_ns = 0;  // That the computation beside it takes longer.
 };
 
 struct Plan {

@@ -40,7 +40,7 @@ Plan make_plan(const Problem& problem, int64_t budget_bytes) {
   Squeezer squeezer(problem);
   const int64_t capacity = budget_bytes - problem.persistent_bytes;
   if (auto plan = squeezer.plan(capacity, Effort::thorough)) return std::move(*plan);
-  refuse(problem, least_plan({&squeezer, 1}).budget_bytes, budget_bytes);
+  refuse(problem, least_plans({&squeezer, 1}).least.budget_bytes, budget_bytes);
 }
 
 }  // namespace snug

@@ -7,6 +7,7 @@
 #include "snug/plan/beam.h"
 #include "snug/plan/eviction.h"
 #include "snug/plan/nested.h"
+#include "snug/plan/planning_deadline.h"
 #include "snug/plan/seeds.h"
 #include "snug/plan/undo.h"
 #include "snug/plan/walk.h"
@@ -42,6 +43,7 @@ std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t
   int64_t lowest = INT64_MAX;
   double price = 0;
   for (int idle = 0; idle < kPatience && work > 0; ++idle) {
+    PlanningDeadline::look_at_clock();
     const Timeline timeline(graph, sequence);
     work -= timeline.length();
     if (timeline.peak() <= limit) return sequence;

@@ -65,7 +65,8 @@ std::vector<double> Spiller::prices(int64_t limit, double share) const {
   for (size_t v = 0; v < waits.size(); ++v) {
     if (!waits[v]) continue;
     const int64_t bytes = whole_pages(problem_.values[v].bytes);
-    const double price = share * (disk_.read_ns(bytes) + disk_.write_ns(bytes));
+    const double price =
+        share * (disk_.read_ns(bytes) + disk_.write_ns(bytes)) + 2 * disk_.drag_ns(bytes);
     if (share == kShares.front() || price < again[v]) prices[v] = price;
   }
   return prices;

@@ -18,7 +18,7 @@ struct Trip {
   int start = 0, end = 0;
   int least = 0, most = 0;  // A write ends from `least` on; a read starts from `least` to `most`.
   int64_t file_offset = 0;
-  double ns = 0;
+  double ns = 0, drag_ns = 0;
 };
 
 class Scheduler {
@@ -93,7 +93,8 @@ class Scheduler {
                        .start = made + 1,
                        .least = std::max(made + 1, touches[last].position),
                        .most = std::min(touches[first_return].position, last_),
-                       .ns = disk_.write_ns(bytes)});
+                       .ns = disk_.write_ns(bytes),
+                       .drag_ns = disk_.drag_ns(bytes)});
   }
 
   void add_read(int value, std::span<const Touch> touches, size_t at) {
@@ -103,7 +104,8 @@ class Scheduler {
                       .end = is_used ? touches[at + 1].position : touches[at].position,
                       .least = touches[at - 1].position + 1,
                       .most = touches[at].position,
-                      .ns = disk_.read_ns(bytes)});
+                      .ns = disk_.read_ns(bytes),
+                      .drag_ns = disk_.drag_ns(bytes)});
     reads_.back().end = std::min(reads_.back().end, last_);
   }
 
@@ -197,8 +199,11 @@ class Scheduler {
 
   void emit(Transfer what, int trip) {
     const int node = static_cast<int>(problem_.nodes.size() + result_.transfers.size());
-    result_.transfers.push_back(
-        {.what = what, .value = trips_[trip].value, .trip = trip, .ns = trips_[trip].ns});
+    result_.transfers.push_back({.what = what,
+                                 .value = trips_[trip].value,
+                                 .trip = trip,
+                                 .ns = trips_[trip].ns,
+                                 .drag_ns = trips_[trip].drag_ns});
     result_.schedule.push_back({static_cast<int>(problem_.stages.size()), {node}});
   }
 

@@ -8,6 +8,7 @@
 #include "snug/plan/late_order.h"
 #include "snug/plan/layout.h"
 #include "snug/plan/order.h"
+#include "snug/plan/planning_deadline.h"
 #include "snug/plan/planning_notice.h"
 #include "snug/plan/spill.h"
 #include "snug/plan/undo.h"
@@ -212,6 +213,7 @@ std::optional<Plan> Squeezer::spilled(int64_t capacity, Effort effort) {
 
 std::optional<Plan> Squeezer::plan(int64_t capacity, Effort effort) {
   PlanningNotice::look_at_clock();
+  PlanningDeadline::look_at_clock();
   if (fits_freely(capacity)) return free_plan();
   std::optional<Plan> plan = recomputed(capacity, effort);
   if (!spill_.allowed || (plan && effort == Effort::quick)) return plan;
@@ -255,14 +257,13 @@ class Lowering {
     for (Squeezer& way : ways) way.forget();
   }
 
-  LeastPlan run(Effort effort) {
+  LeastPlans run(Effort effort) {
     // The one that may go lowest first: the others have only to say whether they go lower still.
     for (const size_t way : order_) lower(way, Effort::quick, effort);
     // Until all of them have failed at two hundredths less than the same figure.
     for (size_t failed = 0, i = 0; failed < order_.size(); i = (i + 1) % order_.size())
       failed = lower(order_[i], effort, effort) ? 1 : failed + 1;
-    least_.budget_bytes = capacity_ + persistent_;
-    return std::move(least_);
+    return std::move(found_);
   }
 
  private:
@@ -271,8 +272,12 @@ class Lowering {
   }
 
   void take(size_t way, Plan plan, int64_t capacity) {
-    least_ = {.way = way, .plan = std::move(plan)};
+    found_.least = {capacity + persistent_, way, std::move(plan)};
     capacity_ = capacity;
+    const Plan& least = found_.least.plan;
+    const int64_t bytes = capacity + std::ssize(least.steps) * kBytesOfAStep;
+    if (bytes < lightest_bytes_) found_.lightest = found_.least;
+    lightest_bytes_ = std::min(lightest_bytes_, bytes);
   }
 
   bool fits(size_t way, int64_t capacity, Effort effort) {
@@ -318,12 +323,15 @@ class Lowering {
   // With quick searches and with others, by way: the largest capacity at which there was no plan.
   std::array<std::vector<int64_t>, 2> failed_;
   int64_t persistent_ = 0;
-  LeastPlan least_;
-  int64_t capacity_ = 0;  // At which the least plan was found.
+  LeastPlans found_;
+  int64_t lightest_bytes_ = INT64_MAX;  // With its steps.
+  int64_t capacity_ = 0;                // At which the least plan was found.
 };
 
 }  // namespace
 
-LeastPlan least_plan(std::span<Squeezer> ways, Effort effort) { return Lowering(ways).run(effort); }
+LeastPlans least_plans(std::span<Squeezer> ways, Effort effort) {
+  return Lowering(ways).run(effort);
+}
 
 }  // namespace snug

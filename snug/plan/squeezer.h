@@ -78,6 +78,14 @@ struct LeastPlan {
   size_t way = 0;  // Which of the problems.
   Plan plan;
 };
-LeastPlan least_plan(std::span<Squeezer> ways, Effort effort = Effort::full);
+// What a program keeps for each step of its plan: where much is computed again or goes to a file,
+// that is more than the last bytes of the arena.
+inline constexpr int64_t kBytesOfAStep = 512;
+struct LeastPlans {
+  LeastPlan least;
+  // Of all plans that were found on the way, with the memory of their steps; its budget is without.
+  LeastPlan lightest;
+};
+LeastPlans least_plans(std::span<Squeezer> ways, Effort effort = Effort::full);
 
 }  // namespace snug

@@ -71,7 +71,7 @@ TEST(Squeezer, TheLeastBudgetIsTheLeastOfAllWays) {
   for (Problem& problem : problems) problem.persistent_bytes = 1000;
   std::vector<Squeezer> ways;
   for (const Problem& problem : problems) ways.emplace_back(problem);
-  const LeastPlan found = least_plan(ways);
+  const LeastPlan found = least_plans(ways).least;
   const int64_t least = found.budget_bytes;
   validate(problems[found.way], found.plan);
   EXPECT_LE(found.plan.total_bytes(), least);
@@ -81,8 +81,8 @@ TEST(Squeezer, TheLeastBudgetIsTheLeastOfAllWays) {
   EXPECT_TRUE(works(least));
   EXPECT_FALSE(works(least * 98 / 100));
   // A search that is no proof may find a little less alone.
-  EXPECT_LE(least * 96 / 100, least_plan({&ways[0], 1}).budget_bytes);
-  EXPECT_LE(least * 96 / 100, least_plan({&ways[1], 1}).budget_bytes);
+  EXPECT_LE(least * 96 / 100, least_plans({&ways[0], 1}).least.budget_bytes);
+  EXPECT_LE(least * 96 / 100, least_plans({&ways[1], 1}).least.budget_bytes);
 }
 
 // Of a graph whose units are all pure: any of them next that can run, some of them again.

@@ -102,7 +102,10 @@ double predicted_ns(const Problem& problem, const Plan& plan) {
     const PlanTransfer& transfer = plan.transfers[node - program];
     const bool starts =
         transfer.what == Transfer::start_write || transfer.what == Transfer::start_read;
-    if (starts) done[transfer.trip] = disk = std::max(disk, now) + transfer.ns;
+    if (starts) {
+      done[transfer.trip] = disk = std::max(disk, now) + transfer.ns;
+      now += transfer.drag_ns;
+    }
     if (!starts) now = std::max(now, done[transfer.trip]);
   }
   return now;

@@ -28,7 +28,7 @@ struct SpilledBytes {
 SpilledBytes spilled_bytes(const Problem& problem, const Plan& plan);
 
 // The time of one step by the problem's costs: nodes one after the other, transfers beside them and
-// one after the other; a node waits where a transfer has not ended.
+// one after the other, which makes nodes slower; a node waits where a transfer has not ended.
 double predicted_ns(const Problem& problem, const Plan& plan);
 
 }  // namespace snug

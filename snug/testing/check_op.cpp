@@ -11,9 +11,14 @@
 #include "snug/base/error.h"
 #include "snug/exec/program.h"
 #include "snug/tensor/arena.h"
+#include "snug/testing/sanitized.h"
 
 namespace snug::testing {
 namespace {
+
+// Of a gradient, where the reference is asked for it. A sanitizer looks at kernels, which run as
+// often, and references take most of its time.
+constexpr size_t kSamples = kSanitized ? 6 : 60;
 
 template <typename T>
 Doubles widen(const Bytes& bytes) {
@@ -175,7 +180,7 @@ class OpChecker {
       // No gradient stands for zeros, and must be that.
       const Doubles actual = checked_.gradients[k] ? to_doubles(whole_[result++], DType::float32)
                                                    : Doubles(at[input].size(), 0.0);
-      const size_t stride = std::max<size_t>(1, at[input].size() / 60);
+      const size_t stride = std::max<size_t>(1, at[input].size() / kSamples);
       Doubles sampled, expected;
       for (size_t i = 0; i < at[input].size(); i += stride) {
         constexpr double kStep = 1e-5;

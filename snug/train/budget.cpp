@@ -10,7 +10,6 @@
 #include "snug/base/memory.h"
 #include "snug/exec/program.h"
 #include "snug/ops/ops.h"
-#include "snug/plan/fit_budget.h"
 
 namespace snug {
 namespace {
@@ -56,8 +55,11 @@ Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
     touch_planning();
     touch_compiling();
   }
-  Budget budget{.whole_process = whole_process};
+  Budget budget{.whole_process = whole_process, .is_exact = whole_process || memory > 0};
   if (whole_process) budget.file_pages = FilePages::resident();
+  // What runs before this one have left free would be taken for its own room; a search gives it
+  // back, and the run after it would need more than was named.
+  release_free_heap(budget);
   budget.before_bytes = resident_bytes() - held_bytes;
   if (whole_process) {
     budget.process_bytes = budget.before_bytes;
@@ -71,14 +73,25 @@ Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
   return budget;
 }
 
+int64_t machine_bytes(const Budget& budget) {
+  return budget.process_bytes + (resident_bytes() - budget.before_bytes) +
+         available_memory().bytes();
+}
+
 void limit_to_machine(Budget& budget) {
-  const AvailableMemory memory = available_memory();
-  const int64_t most =
-      budget.process_bytes + (resident_bytes() - budget.before_bytes) + memory.bytes();
+  const int64_t most = machine_bytes(budget);
   if (budget.bytes <= most) return;
   log_message(LogLevel::warning, "memory is {}, but {} leaves {}; the plan is made for that",
-              bytes_text(budget.bytes), memory.binding().name, bytes_text(most));
+              bytes_text(budget.bytes), available_memory().binding().name, bytes_text(most));
   budget.bytes = most;
+}
+
+void release_free_heap(const Budget& budget) {
+  if (budget.is_exact) {
+    release_free_heap();
+  } else {
+    release_large_free_heap();
+  }
 }
 
 void release_unused(const Budget& budget) {

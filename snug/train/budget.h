@@ -6,13 +6,15 @@
 #include "snug/base/bytes.h"
 #include "snug/base/file_pages.h"
 #include "snug/graph/graph.h"
+#include "snug/plan/fit_budget.h"
 
 namespace snug {
 
 // What a run adds after it was measured: pages of code of its updates, files and messages.
 inline constexpr int64_t kForRest = 960_KiB;
-// The same where no budget was given: what a tight one touches before it is measured comes later.
-inline constexpr int64_t kForRestWithoutBudget = 1280_KiB;
+// What the kernel keeps when the first step has run, beyond what it kept before (0.52 MiB were
+// seen): a peak of planning just below the budget would be too high then.
+inline constexpr int64_t kForFirstStep = 640_KiB;
 
 struct Budget {
   int64_t bytes = 0;          // What the user gave, or what the machine leaves.
@@ -23,14 +25,17 @@ struct Budget {
   // before its first step.
   int64_t reserve_bytes = 0;
   bool whole_process = false;
+  // Every byte counts: all of the free heap is given back before anything is measured.
+  bool is_exact = false;
   // Where the budget is the process's: what the kernel keeps for it before this run, and the pages
   // of code and constants that are resident then, or are touched once by any.
   int64_t kernel_bytes = 0;
   int64_t peak_bytes = 0;  // The most that was resident by then.
   FilePages file_pages;
   int64_t room_bytes = 0;  // For planning itself; 0: those of the budget.
+  Wanted wanted = Wanted::fastest;
 
-  // For state, arena and what callbacks keep.
+  // For state, arena and what callbacks take.
   int64_t for_run() const { return bytes - process_bytes - reserve_bytes; }
 };
 
@@ -38,8 +43,15 @@ struct Budget {
 // weights that were trained before, buffers of its sources. Throws Error for a negative `memory`.
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes = 0);
 
+// The most that a budget can be here: what the machine leaves, with what this run has of it.
+int64_t machine_bytes(const Budget& budget);
+
 // A budget is no promise of the machine's: what it does not have cannot be planned with.
 void limit_to_machine(Budget& budget);
+
+// Before something is measured: gives the free heap back to the system. All of it where bytes are
+// counted; else only where it is large.
+void release_free_heap(const Budget& budget);
 
 // Gives the free heap back to the system, and code that was touched since the budget was made: what
 // is needed of that comes again. The second only of a program that owns its process.
@@ -51,7 +63,7 @@ Budget without_limit(Budget budget);
 // What one run of so many bytes may take more than another. How much of the libraries is resident
 // differs from process to process: the system maps pages around those that are touched, and where
 // it begins depends on the addresses of this one. Where what is measured differs by a little, so
-// may the plan, and with it its kernels: more of it in large runs.
+// may the plan, and with it its kernels.
 int64_t chance_bytes(const Budget& budget, int64_t bytes);
 
 // A guess at what compiled kernels, stacks and first-touched pages of code will add for a step:

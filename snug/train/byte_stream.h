@@ -21,6 +21,14 @@ class CheckpointOutput {
     bytes_.resize(bytes_.capacity());
   }
 
+  // So many more bytes will be written: room for exactly them, in place of what would be doubled.
+  void expect(size_t count) {
+    if (size_ + count <= bytes_.size()) return;
+    bytes_.resize(size_);
+    bytes_.shrink_to_fit();  // So that what was there before does not stand beside it.
+    bytes_.resize(size_ + count);
+  }
+
   template <typename T>
   void number(T value) {
     std::memcpy(extend(sizeof(T)), &value, sizeof(T));

@@ -60,8 +60,14 @@ class Callback {
   // For a callback that stands for checkpoints: fit saves them, and goes on from the newest.
   virtual std::optional<CheckpointOptions> checkpoints() const { return std::nullopt; }
 
-  // What it will keep beside the model while training: the plan counts it.
+  // What it will keep beside the model while training: the plan counts it. Not what waits for a
+  // disk that fails: up to GrowingFile::kMostPending, or one larger record, for each of its files.
   virtual size_t held_bytes(const Model& /*model*/) const { return 0; }
+  // What one of its calls takes beside that and gives back: the plan counts the largest of all
+  // callbacks', for they are called one after the other.
+  virtual size_t passing_bytes(const Model& /*model*/) const { return 0; }
+  // How many arrays state() gives at most: a checkpoint lists them.
+  virtual size_t arrays_of_state(const Model& /*model*/) const { return 0; }
 
   void set_model(Model& model) { model_ = &model; }
   void set_params(const RunParameters& params) { params_ = params; }

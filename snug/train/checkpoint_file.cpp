@@ -147,13 +147,17 @@ void CheckpointFile::read_lists() {
   }
 }
 
+bool CheckpointFile::has(std::string_view section) const {
+  return std::ranges::find(sections_, section, &Section::name) != sections_.end();
+}
+
 const CheckpointFile::Section& CheckpointFile::find(std::string_view name) const {
   for (const Section& section : sections_) {
     if (section.name == name) return section;
   }
   throw CorruptFile(
       "{}: it has no section \"{}\"; it was written by another version of Snug, or by "
-      "a run with other callbacks",
+      "a run with other callbacks: go on with those",
       where(), name);
 }
 
@@ -185,13 +189,24 @@ std::vector<std::byte> CheckpointFile::section(std::string_view name) const {
   return bytes;
 }
 
+std::string of_another_run(std::string_view variable, std::string_view there,
+                           std::string_view here) {
+  const std::string_view part = variable.substr(0, variable.find('/'));
+  const std::string_view what = part == "optimizer" ? "optimizer"
+                                : part == "metrics" ? "list of metrics"
+                                                    : "model";
+  return fmt::format(
+      "it is of another {}: {} is {} there and {} here; resume with the {} that it "
+      "was written with, or start anew without resume",
+      what, variable, there, here, what);
+}
+
 const CheckpointFile::Variable& CheckpointFile::find(const CheckpointVariable& wanted) const {
   const auto at = std::ranges::find(variables_, wanted.name, &Variable::name);
   const std::string type = wanted.tensor.type.text();
   if (at != variables_.end() && at->type == type && at->bytes == wanted.tensor.bytes()) return *at;
-  throw Error(
-      "{}: it is of another model: {} is {} there and {} here; resume with the model that wrote it",
-      where(), wanted.name, at == variables_.end() ? "missing" : at->type, type);
+  throw Error("{}: {}", where(),
+              of_another_run(wanted.name, at == variables_.end() ? "missing" : at->type, type));
 }
 
 void CheckpointFile::expect(const std::vector<CheckpointVariable>& variables) const {

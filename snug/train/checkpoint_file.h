@@ -32,6 +32,10 @@ void write_checkpoint(FileSystem& files, const Path& path,
                       const std::vector<CheckpointSection>& sections,
                       const std::vector<CheckpointVariable>& variables);
 
+// Why a run cannot go on from a checkpoint whose variable is of another type, or "missing".
+std::string of_another_run(std::string_view variable, std::string_view there,
+                           std::string_view here);
+
 class CheckpointFile {
  public:
   struct Section {
@@ -51,6 +55,7 @@ class CheckpointFile {
   int64_t bytes() const { return bytes_; }
   const std::vector<Section>& sections() const { return sections_; }
   const std::vector<Variable>& variables() const { return variables_; }
+  bool has(std::string_view section) const;
   // Throws CorruptFile where there is no such section.
   void expect(std::string_view section) const { find(section); }
 

@@ -147,7 +147,8 @@ int64_t history_bytes(const Compiled& compiled, int64_t epochs) {
   size_t metrics = outputs * (options.metrics.size() + options.weighted_metrics.size());
   for (const auto& of_output : options.output_metrics) metrics += of_output.size();
   // Of training and of validation; the learning rate; the epoch's number.
-  const size_t columns = 2 * (1 + outputs + metrics) + 2;
+  const size_t losses = outputs > 1 ? 1 + outputs : 1;
+  const size_t columns = 2 * (losses + metrics) + 2;
   return std::max<int64_t>(0, epochs) * static_cast<int64_t>(columns * sizeof(double));
 }
 

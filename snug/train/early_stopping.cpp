@@ -29,6 +29,9 @@ class EarlyStoppingDefinition final : public CallbackDefinition {
   size_t held_bytes(const Model& model) const override {
     return options_.restore_best_weights ? VariableCopy::bytes_for(model.weights()) : 0;
   }
+  size_t arrays_of_state(const Model& model) const override {
+    return options_.restore_best_weights ? model.weights().size() : 0;
+  }
 
   void on_train_begin() override {
     monitor_ = Monitor(std::string(class_name()), options_.monitor, options_.mode,

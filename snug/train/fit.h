@@ -9,6 +9,7 @@
 #include "snug/tensor/arena.h"
 #include "snug/train/best_epoch.h"
 #include "snug/train/fit_checkpoints.h"
+#include "snug/train/fit_data.h"
 #include "snug/train/fit_guard.h"
 #include "snug/train/fit_machine.h"
 #include "snug/train/fit_setup.h"
@@ -28,6 +29,9 @@ class FitRun {
   // fit.
   History run(bool ends = true);
   const FitPlan& plan() const { return plan_; }
+  // Trains a few steps, for a moment, and notes in the plan what one takes, rows included. The
+  // model is not what it was then: in the place of run(), where only the plan is wanted.
+  void time_steps();
   // The number of its first pass, which its random numbers are drawn by; before run().
   void set_first_pass(int64_t pass) { pass_ = static_cast<uint64_t>(pass); }
   // Where a run that starts anew saves its checkpoints; before run().
@@ -58,11 +62,13 @@ class FitRun {
   void warm_up();
   void open_checkpoints();
   FitMachine machine() const;
+  void look_at_data(bool resumes);
   RunContents contents();
   void bring_up_to_date();
   void visit_progress(StateVisitor& visitor);
   void visit_rates(StateVisitor& visitor);
   void visit_logs(StateVisitor& visitor);
+  void visit_data(StateVisitor& visitor) const;
   void visit_description(StateVisitor& visitor) const;
   void begin();
   bool is_interrupted();
@@ -108,6 +114,7 @@ class FitRun {
   History history_;
   HistoryView history_view_;
   std::optional<FitCheckpoints> checkpoints_;
+  std::optional<FitData> looked_at_;  // As it was before the first step.
   std::optional<BestEpoch> best_;
   double configured_rate_ = 0;
   std::string description_;

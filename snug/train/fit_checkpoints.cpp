@@ -55,19 +55,25 @@ void FitCheckpoints::choose(bool resume) {
   if (path) file_.emplace(*options_.files, *path);
   if (!path && !there.empty()) {
     throw CorruptFile(
-        "{}: none of its {} checkpoints can be read; start anew, without resume and in another "
-        "directory",
+        "{}: none of its {} checkpoints can be read; start anew, without resume (in another "
+        "directory, or once these are gone)",
         options_.directory.string(), there.size());
   }
 }
 
 void FitCheckpoints::read_part(const StatePart& part) const {
+  if (part.optional && !file_->has(part.name)) return;
   StateReader reader(file_->section(part.name),
                      fmt::format("{}: {}", file_->path().string(), part.name),
                      [&](const std::string& name, const Tensor& into) {
                        file_->read_values({{part.name + "/" + name, into}});
                      });
-  part.visit(reader);
+  try {
+    part.visit(reader);
+  } catch (const CorruptFile& error) {
+    if (!part.optional) throw;
+    log_message(LogLevel::warning, "{}; the run goes on without it", error.what());
+  }
 }
 
 // What the checkpoint's model has and this one has not: its layers are others.
@@ -79,10 +85,7 @@ static void expect_no_others(const CheckpointFile& file,
     const bool is_models =
         there.name.starts_with("weights/") || there.name.starts_with("optimizer/");
     if (!is_models || names.contains(there.name)) continue;
-    throw Error(
-        "{}: it is of another model: {} is {} there and missing here; resume with the model that "
-        "wrote it",
-        file.path().string(), there.name, there.type);
+    throw Error("{}: {}", file.path().string(), of_another_run(there.name, there.type, "missing"));
   }
 }
 
@@ -91,7 +94,9 @@ void FitCheckpoints::load(const RunContents& contents) const {
   // model is touched last.
   file_->expect(contents.variables);
   expect_no_others(*file_, contents.variables);
-  for (const StatePart& part : contents.parts) file_->expect(part.name);
+  for (const StatePart& part : contents.parts) {
+    if (!part.optional) file_->expect(part.name);
+  }
   for (const bool is_fixed : {true, false}) {
     for (const StatePart& part : contents.parts) {
       if ((part.changes == StatePart::Changes::never) == is_fixed) read_part(part);

@@ -27,6 +27,7 @@ struct StatePart {
   std::string name;
   std::function<void(StateVisitor&)> visit;
   Changes changes = Changes::at_steps;
+  bool optional = false;  // Checkpoints of earlier versions do not have it.
 };
 
 // All of a run that outlives it.
@@ -36,6 +37,9 @@ struct RunContents {
   std::function<void()> bring_up_to_date;  // Called for each checkpoint, before training goes on.
   std::function<void()> best_is_lost;      // Called where the best epoch could not be saved.
 };
+
+// What a checkpoint's lists hold of each of its variables, beside the values.
+inline constexpr int64_t kListedVariable = 384;
 
 // What saving took from training, in all. Writing beside the steps is not in it.
 struct SavingCost {

@@ -46,7 +46,7 @@ void fit_network_to(Network& network, const Source& data) {
     if (bare(row) != bare(inputs[i]->row)) {
       throw ShapeError(
           "{}: a row has the shape {}, but the model's input \"{}\" wants {}; reshape the data, or "
-          "change Input",
+          "train a model with an Input for it",
           inputs[i]->name, inputs[i]->row.text(), network.input_names()[i], row.text());
     }
   }
@@ -62,8 +62,15 @@ DataError no_rows(const std::string& what, const Source& source) {
 TargetTypes target_types(const Source& data, const Network& network, bool weighted) {
   const std::vector<const Field*> targets = fields_of(data, FieldRole::target);
   const size_t outputs = network.output_calls().size();
+  if (targets.empty()) {
+    throw Error(
+        "the data has no targets, so there is no loss of it: give them (y, labels, or the column "
+        "of a table that `label` names; beside \"{}\" there is none); rows without them are for "
+        "predict",
+        data.fields()[0].name);
+  }
   if (targets.size() != outputs) {
-    throw Error("the model has {} outputs, but the data has {} targets; give one for each output",
+    throw Error("outputs of the model: {}, but targets of the data: {}; give one for each output",
                 outputs, targets.size());
   }
   TargetTypes types{.weighted = weighted};

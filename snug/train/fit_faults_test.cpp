@@ -35,7 +35,7 @@ constexpr int64_t kCount = 22, kBatch = 8;  // So that the last batch has 6 rows
 int64_t fault_count() {
   const char* count = std::getenv("SNUG_FAULTS");
   if (count != nullptr) return std::atoll(count);
-  return kSanitized ? 100 : 500;
+  return kThreadSanitized ? 40 : kSanitized ? 100 : 500;
 }
 
 struct Case {

@@ -98,13 +98,16 @@ FitGuard::Outcome FitGuard::run(const Stager::Batch& batch, Stager& stager, int 
   trivial_.look(*batch.program);
   batch.program->compute(batch.info);
   if (const std::optional<GuardFinding> finding = guard_.check(*batch.program)) {
-    const std::string report = guard_report(*finding, *batch.program,
-                                            {.info = batch.info,
-                                             .rows = stager.row_numbers(),
-                                             .epoch = epoch,
-                                             .step = step,
-                                             .learning_rate = guard_.learning_rate(),
-                                             .gradient_norm = guard_.gradient_norm()});
+    const std::string report =
+        guard_report(*finding, *batch.program,
+                     {.info = batch.info,
+                      .rows = stager.row_numbers(),
+                      .place = [&](int64_t row) { return stager.row_place(row); },
+                      .epoch = epoch,
+                      .step = step,
+                      .learning_rate = guard_.learning_rate(),
+                      .gradient_norm = guard_.gradient_norm(),
+                      .policy = options_.policy});
     if (options_.policy == Policy::skip) return skip(report);
     if (options_.policy == Policy::rollback) return roll_back(report, stager, step);
     throw NumericsError("fit: {}", report);

@@ -9,9 +9,13 @@
 
 #include "snug/base/error.h"
 #include "snug/data/source_testing.h"
+#include "snug/data/split.h"
 #include "snug/nn/activation_layers.h"
+#include "snug/nn/convolution.h"
 #include "snug/nn/dropout.h"
 #include "snug/nn/normalization.h"
+#include "snug/nn/pooling.h"
+#include "snug/nn/shape_layers.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit.h"
 #include "snug/train/fit_testing.h"
@@ -168,6 +172,31 @@ TEST(Guard, NanBehindAReluIsNamedByItsRow) {
   state_of(model);
 }
 
+TEST(Guard, ANanPixelIsNamedByItsRow) {
+  Rows rows(40, 64);
+  rows.x[23 * 64 + 5] = NAN;
+  Sequential model({Input({64}), Reshape({8, 8, 1}), Conv2D(4, 3, {.activation = "relu"}),
+                    MaxPooling2D(), Flatten(), Dense(1)});
+  model.compile({.loss = "mse"});
+  const std::string message =
+      message_of<DataError>([&] { model.fit(rows.regression(), {.verbose = 0}); });
+  expect_within(message, "row 23");
+  state_of(model);
+}
+
+// Not by the number that it has among those that are trained on.
+TEST(Guard, ARowOfASplitIsNamedAsTheDataHasIt) {
+  Rows rows(100, 3);
+  rows.x[77 * 3 + 1] = 3e38F;
+  Sequential model({Input({3}), Dense(16), Dense(1)});
+  model.compile({.loss = "mse"});
+  const data::SplitData split =
+      data::split(rows.regression(), {.share = 0.2, .kind = SplitKind::random, .seed = 3});
+  const std::string message =
+      message_of<NumericsError>([&] { model.fit(split.train, {.verbose = 0}); });
+  expect_within(message, "for row 77 of the data");
+}
+
 TEST(Guard, SkipLeavesTheBatchOut) {
   const Rows rows(40, 3);
   PoisonedModel poisoned(0), clean(0);
@@ -179,6 +208,8 @@ TEST(Guard, SkipLeavesTheBatchOut) {
   EXPECT_EQ(history.epoch.size(), 3);
   EXPECT_EQ(poisoned.model.compiled().iterations(), 14);
   expect_within(log.messages, "skipped a batch: step 3 of epoch 2");
+  expect_within(log.messages, "`guard: rollback` goes back");
+  EXPECT_EQ(log.messages.find("`guard: skip`"), std::string::npos) << "it is on already";
   for (const double loss : history.history.at("loss")) EXPECT_TRUE(std::isfinite(loss));
   state_of(poisoned.model);
 }

@@ -12,6 +12,7 @@
 #include "snug/data/generator.h"
 #include "snug/data/source_testing.h"
 #include "snug/nn/normalization.h"
+#include "snug/testing/memory_files.h"
 #include "snug/testing/sanitized.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit.h"
@@ -32,6 +33,44 @@ TEST(Memory, PlanCountsTheBestWeights) {
   const int64_t history = history_bytes(model.compiled(), 1);
   EXPECT_EQ(with.plan().callback_bytes, (8 * 4 + 4 + 4 + 1) * 4 + history);
   EXPECT_EQ(without.plan().callback_bytes, history);
+}
+
+struct Taking final : Callback {
+  Taking(size_t held, size_t passing) : held(held), passing(passing) {}
+  size_t held_bytes(const Model&) const override { return held; }
+  size_t passing_bytes(const Model&) const override { return passing; }
+  size_t held, passing;
+};
+
+// Callbacks keep what they keep beside each other, and take the rest one after the other.
+TEST(Memory, PlanCountsTheLargestOfWhatIsGivenBack) {
+  const Rows rows(64, 8);
+  Sequential model = regression_model(8);
+  FitOptions options{.verbose = 0};
+  options.callbacks = {std::make_shared<Taking>(1, 300), std::make_shared<Taking>(20, 4000)};
+  const FitRun run(model, rows.regression(), options);
+  EXPECT_EQ(run.plan().callback_bytes, 4021 + history_bytes(model.compiled(), 1));
+}
+
+// So is the history that a checkpoint holds beside the run's own.
+TEST(Memory, PlanCountsTheHistoryOfACheckpoint) {
+  const Rows rows(64, 8);
+  Sequential model = regression_model(8);
+  MemoryFiles files;
+  FitOptions options{.epochs = 5000, .verbose = 0};
+  const int64_t history = history_bytes(model.compiled(), options.epochs);
+  EXPECT_EQ(FitRun(model, rows.regression(), options).plan().callback_bytes, history);
+  options.checkpoint = {.directory = "saved", .files = &files};
+  Compiled& compiled = model.compiled();
+  const size_t weights = model.weights().size(), metrics = compiled.phase(true, {}).state().size();
+  EXPECT_GT(metrics, 0u);
+  const auto listed = [](size_t count) { return static_cast<int64_t>(count) * kListedVariable; };
+  const int64_t both = 2 * history + listed(weights + compiled.slots().size() + metrics);
+  EXPECT_EQ(FitRun(model, rows.regression(), options).plan().callback_bytes, both);
+  const auto stopping = EarlyStopping({.monitor = "loss", .restore_best_weights = true});
+  options.callbacks = {stopping};
+  EXPECT_EQ(FitRun(model, rows.regression(), options).plan().callback_bytes,
+            both + static_cast<int64_t>(stopping->held_bytes(model)) + listed(weights));
 }
 
 // One plan covers training and validation, whole batches and last ones.
@@ -170,6 +209,22 @@ TEST(Refusal, SaysWhatWouldFit) {
     EXPECT_LE(refusal.least_bytes, refusal.fastest_bytes + 1_MiB);
     model.fit(rows.regression(), {.batch_size = 64, .verbose = 0, .memory = refusal.least_bytes});
   }
+}
+
+// Where the machine is too small to plan: the kernels of a last, smaller batch are others.
+TEST(Refusal, ARoughOneCountsTheKernelsOfAllBatches) {
+  Sequential model({Input({8})});
+  for (int i = 0; i < 100; ++i) model.add(Dense(8, "relu"));
+  model.add(Dense(1));
+  model.compile({.optimizer = Adam(), .loss = "mse"});
+  const FitOptions options{.batch_size = 16, .verbose = 0, .memory = 1024_MiB};
+  const Rows whole(32, 8), rest(33, 8);
+  const auto most = [&](const Rows& rows) {
+    const SourcePtr data = rows.regression();
+    return most_bytes(model, data, options, fit_budget(model, data, options));
+  };
+  EXPECT_LT(most(whole) + 8_MiB, most(rest));
+  EXPECT_GE(most(rest), model.plan(rest.regression(), options).total_bytes());
 }
 
 // Of the one model the rows of a batch are the largest part, of the other the optimizer's state.

@@ -65,6 +65,9 @@ std::string FitPlan::text() const {
   line("total", total_bytes());
   if (kernel_bytes > 0) line("page tables and the like, beside it", kernel_bytes);
   if (budget_bytes > 0) line("budget", budget_bytes);
+  if (tried_ns > 0)
+    text +=
+        fmt::format("\n  {:<38}{:>9.3g} ms\n", "a step, with its rows (measured)", tried_ns / 1e6);
   if (!step_text.empty()) return text + step_text;
   return training ? text + step_text_of(*training, kUnlimited) : text;
 }
@@ -86,7 +89,7 @@ std::string FitPlan::largest_part() const {
        {"the optimizer's state", slot_bytes},
        {"activations, gradients and data slots", arena_bytes},
        {"the metrics", metric_bytes},
-       {"what callbacks keep", callback_bytes},
+       {"what callbacks take", callback_bytes},
        {"the program itself", process_bytes + reserve_bytes}}};
   const auto& [name, bytes] =
       *std::ranges::max_element(parts, {}, [](const auto& part) { return part.second; });

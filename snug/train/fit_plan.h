@@ -16,10 +16,12 @@ struct FitPlan {
   std::shared_ptr<Runner> training;    // Null where nothing trains.
   std::shared_ptr<Runner> validation;  // Null without validation.
   int64_t batch_size = 0;
-  int64_t weight_bytes = 0;    // Of the model.
-  int64_t slot_bytes = 0;      // Of the optimizer.
-  int64_t metric_bytes = 0;    // Of training and validation.
-  int64_t callback_bytes = 0;  // What callbacks keep: the best weights.
+  int64_t weight_bytes = 0;  // Of the model.
+  int64_t slot_bytes = 0;    // Of the optimizer.
+  int64_t metric_bytes = 0;  // Of training and validation.
+  // What callbacks keep, such as the best weights, and the most that one of them takes for a while;
+  // the history; what the guard and checkpoints hold.
+  int64_t callback_bytes = 0;
   // For a copy of the state and the thread that writes it, so that checkpoints are saved beside the
   // steps. 0: they are not saved, or written in place while training waits. Only where all else
   // leaves so much: it never makes a fit too large.
@@ -32,6 +34,7 @@ struct FitPlan {
   // until the fit has measured it, which it does before its first step.
   int64_t reserve_bytes = 0;
   bool is_measured = false;
+  bool is_smallest = false;  // There is no smaller plan.
   // What the kernel keeps for the process beside its pages; a memory cgroup charges it too. Only
   // where the budget is the process's.
   int64_t kernel_bytes = 0;
@@ -39,6 +42,7 @@ struct FitPlan {
   // With less it would not be accepted so: what it needs with as much as any first run may add. 0
   // until its kernels are compiled.
   int64_t asked_bytes = 0;
+  double tried_ns = 0;    // What a step takes, where some were made (FitRun::time_steps).
   std::string step_text;  // Of describe_step().
 
   // Resident bytes at the peak: of the process, or of what Snug adds to it.

@@ -39,6 +39,23 @@ FitMachine FitRun::machine() const {
           .partition = options_.reproducible ? "reproducible" : partition_of(*plan_.training)};
 }
 
+// Once, before the first pass: rows are read into the arena, which holds nothing yet.
+void FitRun::look_at_data(bool resumes) {
+  if (looked_at_) return;
+  const std::span<std::byte> memory{arena_.data(), arena_.bytes()};
+  looked_at_.emplace();
+  looked_at_->training = training_->data_print(plan_.training->step(), memory, resumes);
+  if (validation_)
+    looked_at_->validation = validation_->data_print(plan_.validation->step(), memory, resumes);
+}
+
+void FitRun::visit_data(StateVisitor& visitor) const {
+  FitData visited = *looked_at_;
+  visited.visit(visitor);
+  if (!visitor.reads()) return;
+  looked_at_->compare(visited, training_->source(), validation_ ? &validation_->source() : nullptr);
+}
+
 // What checkpoints speak of and what others keep.
 void FitRun::bring_up_to_date() {
   // A batch that was not committed comes again.
@@ -111,6 +128,7 @@ RunContents FitRun::contents() {
   all.parts = {{"progress", [this](StateVisitor& v) { visit_progress(v); }, Changes::in_place},
                {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); },
                 Changes::never},
+               {"data", [this](StateVisitor& v) { visit_data(v); }, Changes::never, true},
                {"guard", [this](StateVisitor& v) { guard_->state(v); }, Changes::in_place},
                {"history", [this](StateVisitor& v) { visit_logs(v); }, Changes::at_epochs},
                {"run", [this](StateVisitor& v) { visit_description(v); }, Changes::never}};
@@ -161,6 +179,7 @@ void FitRun::begin() {
                 "this source cannot go back to a row: a run that is resumed goes on with whatever "
                 "it gives next; give the generator a `restart` to resume with the same rows");
   }
+  look_at_data(resumes);
   if (resumes) {
     checkpoints_->load(contents());
     takes_batches_ = false;

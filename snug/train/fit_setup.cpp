@@ -43,8 +43,12 @@ void check_options(const Source& data, const FitOptions& options) {
   }
   options.guard.check();
   for (const auto& [label, weight] : options.class_weight) {
-    if (std::isfinite(weight)) continue;
-    throw Error("fit: class_weight of class {} is {}; it must be a number", label, weight);
+    if (!std::isfinite(weight))
+      throw Error("fit: class_weight of class {} is {}; it must be a number", label, weight);
+    if (weight < 0)
+      throw Error(
+          "fit: class_weight of class {} is {}, which would raise its loss; it must be 0 or more",
+          label, weight);
   }
   if (has_weights(data) && !options.class_weight.empty()) {
     throw Error("fit: class_weight and sample weights were both given; give one of them");
@@ -91,12 +95,12 @@ int64_t batch_size_of(const std::optional<int64_t>& rows, const FitOptions& opti
 }
 
 // The variables of a step that are neither weights nor slots: what its metrics keep.
-int64_t metric_bytes(const StepGraph& step, const Variables& others) {
+Variables metrics_of(const StepGraph& step, const Variables& others) {
   Variables metrics;
   for (const auto& [variable, value] : step.variables) {
     if (std::ranges::find(others, variable) == others.end()) metrics.push_back(variable);
   }
-  return static_cast<int64_t>(state_bytes(metrics));
+  return metrics;
 }
 
 // One way from options to a plan; its parts share what they find.
@@ -116,6 +120,7 @@ class FitPlanner {
   }
 
   FitSetup plan(Budget budget) {
+    wanted_ = budget.wanted;
     StepGraph training = training_graph();
     std::optional<StepGraph> validation = validation_graph();
     if (budget.reserve_bytes == 0) budget.reserve_bytes = estimated_reserve(*training.graph);
@@ -129,7 +134,7 @@ class FitPlanner {
       setup_.plan.arena_bytes = std::max(
           setup_.plan.arena_bytes, static_cast<int64_t>(setup_.plan.validation->arena_bytes()));
     }
-    widen_ahead();
+    if (wanted_ != Wanted::smallest) widen_ahead();
     const int64_t copy_bytes = bytes_to_save_beside();
     if (setup_.plan.needed_bytes() + copy_bytes <= budget.bytes)
       setup_.plan.save_bytes = copy_bytes;
@@ -141,8 +146,8 @@ class FitPlanner {
     const StepGraph training = training_graph();
     const std::optional<StepGraph> validation = validation_graph();
     count(budget, training, validation);
-    int64_t bytes = setup_.plan.needed_bytes() + most_bytes(training, setup_.batch_size);
-    if (validation) bytes += most_bytes(*validation, setup_.validation->batch_rows()[0]);
+    int64_t bytes = setup_.plan.needed_bytes() + most_bytes(training, *setup_.training);
+    if (validation) bytes += most_bytes(*validation, *setup_.validation);
     return bytes + bytes / kPartAhead;
   }
 
@@ -181,18 +186,23 @@ class FitPlanner {
                            target_types(*source, model_.network(), has_weights(*source)));
   }
 
-  // A copy of all that a checkpoint holds, and the writer's stack; 0 where nothing is saved.
-  int64_t bytes_to_save_beside() const {
-    constexpr int64_t kWriter = 128_KiB;
+  CheckpointOptions checkpoint_options() const {
     CheckpointOptions checkpoint = options_.checkpoint;
     for (const CallbackPtr& callback : options_.callbacks)
       checkpoint = callback->checkpoints().value_or(checkpoint);
+    return checkpoint;
+  }
+  bool saves() const { return checkpoint_options().is_on(); }
+
+  // A copy of all that a checkpoint holds, and the writer's stack; 0 where nothing is saved.
+  int64_t bytes_to_save_beside() const {
+    constexpr int64_t kWriter = 128_KiB;
+    const CheckpointOptions checkpoint = checkpoint_options();
     if (!checkpoint.is_on() || !checkpoint.beside) return 0;
     Variables saved = model_.weights();
     saved.insert(saved.end(), compiled_.slots().begin(), compiled_.slots().end());
-    for (const auto& [variable, value] : setup_.plan.training->step().variables) {
-      if (std::ranges::find(saved, variable) == saved.end()) saved.push_back(variable);
-    }
+    const Variables metrics = metrics_of(setup_.plan.training->step(), saved);
+    saved.insert(saved.end(), metrics.begin(), metrics.end());
     return StateCopy::bytes_for(saved) + kWriter;
   }
 
@@ -209,15 +219,30 @@ class FitPlanner {
     plan.weight_bytes = static_cast<int64_t>(state_bytes(state));
     plan.slot_bytes = static_cast<int64_t>(state_bytes(compiled_.slots()));
     state.insert(state.end(), compiled_.slots().begin(), compiled_.slots().end());
-    plan.metric_bytes = metric_bytes(training, state);
-    if (validation) plan.metric_bytes += metric_bytes(*validation, state);
-    for (const CallbackPtr& callback : options_.callbacks)
-      plan.callback_bytes += static_cast<int64_t>(callback->held_bytes(model_));
+    const Variables metrics = metrics_of(training, state);
+    plan.metric_bytes = static_cast<int64_t>(state_bytes(metrics));
+    if (validation)
+      plan.metric_bytes += static_cast<int64_t>(state_bytes(metrics_of(*validation, state)));
+    count_callbacks(state.size() + metrics.size());
     plan.callback_bytes += FitGuard::held_bytes(training, options_.guard);
-    plan.callback_bytes += history_bytes(compiled_, options_.epochs - options_.initial_epoch);
     plan.source_bytes = static_cast<int64_t>(data_->buffer_bytes());
     if (options_.validation_data)
       plan.source_bytes += static_cast<int64_t>(options_.validation_data->buffer_bytes());
+  }
+
+  // `saved` variables are in a checkpoint, beside what callbacks give it.
+  void count_callbacks(size_t saved) {
+    size_t held = 0, passing = 0;
+    for (const CallbackPtr& callback : options_.callbacks) {
+      held += callback->held_bytes(model_);
+      passing = std::max(passing, callback->passing_bytes(model_));
+      saved += callback->arrays_of_state(model_);
+    }
+    const int64_t history = history_bytes(compiled_, options_.epochs - options_.initial_epoch);
+    setup_.plan.callback_bytes += static_cast<int64_t>(held + passing) + history;
+    // A checkpoint holds all of it, too, and a list of what it saves.
+    if (saves())
+      setup_.plan.callback_bytes += history + static_cast<int64_t>(saved) * kListedVariable;
   }
 
   int threads() const { return options_.threads > 0 ? options_.threads : hardware_threads(); }
@@ -266,6 +291,7 @@ class FitPlanner {
                          .feed_inputs = stager.can_feed(),
                          .reproducible = options_.reproducible,
                          .budget_bytes = arena_bytes,
+                         .wanted = wanted_,
                          .spare_rows = stager.spare_rows(),
                          .measures = !is_trial_};
     if (!step.updates.empty()) {
@@ -283,6 +309,7 @@ class FitPlanner {
   SourcePtr data_;
   const FitOptions& options_;
   bool is_trial_;
+  Wanted wanted_ = Wanted::fastest;
   FitSetup setup_;
   int64_t worthwhile_[2] = {};  // Bytes for rows read ahead, of training and validation.
 };

@@ -1,6 +1,8 @@
 // How a fit comes to its first step: planned, compiled, bound, measured.
 
 #include <algorithm>
+#include <chrono>
+#include <vector>
 
 #include "snug/base/bytes.h"
 #include "snug/base/log.h"
@@ -53,7 +55,7 @@ void FitRun::start() {
   budget_ = fit_budget(model_, data_, options_);
   if (options_.memory > 0) limit_to_machine(budget_);
   prepare();
-  if (!plan_.fits_if_saved_in_place()) {
+  if (!plan_.fits_if_saved_in_place() && !plan_.is_smallest) {
     // The first run took more than was left for it: once more, within what that leaves.
     release();
     prepare();
@@ -62,7 +64,6 @@ void FitRun::start() {
     release();
     throw FitRefused(explain_refusal(model_, data_, options_, budget_));
   }
-  guard_.emplace(model_.compiled(), *plan_.training, options_.guard);
   if (options_.shuffle && data_->access() == Access::random && data_->batches_ahead() != 0)
     warn_of_slow_rows(data_, plan_, options_.seed);
 }
@@ -70,11 +71,13 @@ void FitRun::start() {
 // Back to where this process stood before it was bound, with what was measured.
 void FitRun::release() {
   budget_.reserve_bytes = plan_.reserve_bytes;
+  guard_.reset();
   training_.reset();
   validation_.reset();
   spill_.reset();
   arena_ = Arena();
   plan_ = {};
+  release_unused(budget_);
 }
 
 void FitRun::prepare() {
@@ -88,6 +91,7 @@ void FitRun::prepare() {
   bind();
   if (setup.training_ahead) training_->read_ahead(*setup.training_ahead);
   if (setup.validation_ahead) validation_->read_ahead(*setup.validation_ahead);
+  guard_.emplace(model_.compiled(), *plan_.training, options_.guard);
   warm_up();
 }
 
@@ -128,10 +132,38 @@ void FitRun::warm_up() {
   training_->warm_up(*plan_.training);
   if (validation_) validation_->warm_up(*plan_.validation);
   if (!alone_.was_alone()) return;
-  plan_.reserve_bytes = measured_reserve(
-      plan_, budget_, options_.memory > 0 ? kForRest : kForRestWithoutBudget);
+  plan_.reserve_bytes = measured_reserve(plan_, budget_, kForRest);
   plan_.is_measured = true;
   if (budget_.whole_process) plan_.kernel_bytes = kernel_bytes();
+}
+
+// The median of what is still short, or the first step of what is not.
+void FitRun::time_steps() {
+  constexpr double kMostNs = 300e6;
+  constexpr size_t kMostSteps = 31;
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  const Clock::time_point begin = Clock::now();
+  const auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+  };
+  try {
+    training_->begin_pass(pass_);
+    while (times.size() < kMostSteps && since(begin) < kMostNs) {
+      const Clock::time_point start = Clock::now();
+      const std::optional<Stager::Batch> batch = training_->next(*plan_.training);
+      if (!batch || batch->rows < batch_size_) break;
+      feed_learning_rates(plan_.training->step(), *batch->program);
+      batch->program->run(batch->info);
+      times.push_back(since(start));
+    }
+  } catch (const DataError&) {
+    // A row that is bad is named by the fit, when its turn comes.
+  }
+  if (times.empty()) return;
+  const auto middle = times.begin() + std::ssize(times) / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  plan_.tried_ns = *middle;
 }
 
 }  // namespace snug

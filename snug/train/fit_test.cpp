@@ -267,6 +267,9 @@ TEST(Fit, ClassWeightsAreNumbers) {
   options.class_weight = {{0, 1.0}, {1, NAN}};
   EXPECT_EQ(message_of([&] { model.fit(rows.classes(), options); }),
             "fit: class_weight of class 1 is nan; it must be a number");
+  options.class_weight = {{0, 1.0}, {1, -2.0}};
+  EXPECT_EQ(message_of([&] { model.fit(rows.classes(), options); }),
+            "fit: class_weight of class 1 is -2, which would raise its loss; it must be 0 or more");
 }
 
 TEST(Fit, ClassWeightsAreSampleWeights) {

@@ -49,8 +49,18 @@ class RecordingSource final : public Source {
   std::optional<int64_t> rows() const override { return source_->rows(); }
   Access access() const override { return source_->access(); }
   void read(int field, std::span<const int64_t> rows, const Tensor& slot) override {
-    if (field == 0) batches.emplace_back(rows.begin(), rows.end());
+    if (field == 0 && trains_) batches.emplace_back(rows.begin(), rows.end());
     source_->read(field, rows, slot);
+  }
+  void read_rows(std::span<const int64_t> rows, std::span<const Tensor> slots) override {
+    trains_ = true;
+    if (!slots.empty() && slots[0].data != nullptr) batches.emplace_back(rows.begin(), rows.end());
+    source_->read_rows(rows, slots);
+  }
+  // Before its first batch a pass is only looked at: see Stager::data_print().
+  void begin_pass(uint64_t pass) override {
+    trains_ = false;
+    source_->begin_pass(pass);
   }
   int64_t next(int64_t count, std::span<const Tensor> slots) override {
     return source_->next(count, slots);
@@ -69,6 +79,7 @@ class RecordingSource final : public Source {
 
  private:
   SourcePtr source_;
+  bool trains_ = false;
 };
 
 inline std::vector<int64_t> numbers(int64_t first, int64_t last) {

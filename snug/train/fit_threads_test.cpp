@@ -8,6 +8,8 @@
 #include "snug/nn/normalization.h"
 #include "snug/nn/pooling.h"
 #include "snug/nn/shape_layers.h"
+#include "snug/testing/temp_dir.h"
+#include "snug/train/callbacks.h"
 #include "snug/train/fit_testing.h"
 
 namespace snug::testing {
@@ -20,17 +22,26 @@ struct Fitted {
   friend bool operator==(const Fitted&, const Fitted&) = default;
 };
 
-Fitted fitted(uint64_t seed) {
+// With a folder, every step is saved beside the next one, and what the callback keeps is lent to
+// the thread that writes.
+Fitted fitted(uint64_t seed, const Path& saved = {}, bool resume = false) {
   const Rows rows(70, 64, seed);
   Sequential model({Input({64}), Reshape({8, 8, 1}), Conv2D(4, 3), BatchNormalization(),
                     MaxPooling2D(), Flatten(), Dropout(0.3), Dense(40, "relu"), Dense(1)});
   model.compile({.optimizer = Adam(), .loss = "mse", .metrics = {"mae"}});
   Fitted result;
-  const FitOptions options{.batch_size = 16,
-                           .epochs = 3,
-                           .validation_data = rows.regression(0, 20),
-                           .verbose = 0,
-                           .threads = 2};
+  const FitOptions options{
+      .batch_size = 16,
+      .epochs = 3,
+      .validation_data = rows.regression(0, 20),
+      .callbacks = {EarlyStopping({.patience = 5, .restore_best_weights = true})},
+      .verbose = 0,
+      .threads = 2,
+      .checkpoint = {.directory = saved,
+                     .every_seconds = 0,
+                     .every_steps = 1,
+                     .best = saved.empty() ? "" : "val_loss"},
+      .resume = resume};
   result.loss = model.fit(rows.regression(), options).history.at("loss");
   result.weights = model.get_weights();
   result.predicted = model.predict(data::arrays(rows.inputs()))[0];
@@ -45,6 +56,24 @@ TEST(Threads, TwoFitsAtOnceGiveWhatEachGivesAlone) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(together[0] == alone[0]);
   EXPECT_TRUE(together[1] == alone[1]);
+}
+
+TEST(Threads, TwoFitsSaveAtOnce) {
+  const TempDir temp;
+  const std::vector<Fitted> alone = {fitted(1), fitted(2)};
+  const auto folder = [&](size_t i) { return temp.path() / std::to_string(i); };
+  for (const bool resume : {false, true}) {  // The second time nothing is left to do.
+    std::vector<Fitted> together(2);
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < 2; ++i)
+      threads.emplace_back([&, i] { together[i] = fitted(i + 1, folder(i), resume); });
+    for (std::thread& thread : threads) thread.join();
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(together[i].loss, alone[i].loss) << i << (resume ? " again" : "");
+      EXPECT_TRUE(together[i] == alone[i]) << i << (resume ? " again" : "");
+      EXPECT_TRUE(std::filesystem::exists(folder(i) / "best.ckpt"));
+    }
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "snug/base/bytes.h"
 #include "snug/base/memory.h"
+#include "snug/plan/planning_deadline.h"
 #include "snug/train/room.h"
 
 namespace snug {
@@ -17,8 +18,9 @@ FitOptions changed(FitOptions options, const FitChange& change) {
 
 }  // namespace
 
-FitTrials::FitTrials(Model& model, SourcePtr data, const FitOptions& options, const Budget& budget)
-    : model_(model), data_(std::move(data)), options_(options), budget_(budget) {
+FitTrials::FitTrials(Model& model, SourcePtr data, const FitOptions& options, const Budget& budget,
+                     std::clock_t begun)
+    : model_(model), data_(std::move(data)), options_(options), budget_(budget), begun_(begun) {
   FilePages touched;
   if (budget.whole_process) {
     touched = FilePages::resident();
@@ -50,8 +52,10 @@ void FitTrials::note_start() {
 void FitTrials::learn_first_pages(const FilePages& touched) {
   // Of a large run it is nothing, and to fail once more would take long.
   constexpr int64_t kLarge = 256_MiB;
+  constexpr double kToTouch = 0.5;  // Seconds: a search does the same again and again.
   FilePages again = FilePages::resident();
   if (fastest_bytes_ < kLarge) {
+    const PlanningDeadline deadline(kToTouch);
     at(budget_.bytes);
     again = again.plus(FilePages::resident());
   }
@@ -81,8 +85,9 @@ FitPlan FitTrials::unlimited(const FitChange& change) {
   return plan;
 }
 
-std::optional<FitPlan> FitTrials::at(int64_t bytes, const FitChange& change) {
-  const Budget budget = begin_trial(bytes);
+std::optional<FitPlan> FitTrials::at(int64_t bytes, const FitChange& change, Wanted wanted) {
+  Budget budget = begin_trial(bytes);
+  budget.wanted = wanted;
   Compiled& compiled = change.compiled != nullptr ? *change.compiled : model_.compiled();
   std::optional<FitPlan> plan = try_fit(model_, compiled, data_, changed(options_, change), budget);
   if (!plan) return plan;
@@ -97,52 +102,51 @@ std::optional<FitPlan> FitTrials::at(int64_t bytes, const FitChange& change) {
   return plan->fits_if_saved_in_place() ? std::move(plan) : std::nullopt;
 }
 
-std::optional<FitPlan> FitTrials::within(int64_t bytes, const FitChange& change) {
+std::optional<FitPlan> FitTrials::within(int64_t bytes, const FitChange& change, Wanted wanted) {
   // What is less by the share of chance that is added to it: of 100 parts, not of 101.
-  std::optional<FitPlan> plan = at(bytes - chance_bytes(budget_, bytes - bytes / 101), change);
+  std::optional<FitPlan> plan =
+      at(bytes - chance_bytes(budget_, bytes - bytes / 101), change, wanted);
   if (plan) plan->budget_bytes = bytes;
   return plan;
 }
 
-// What the smallest plan takes with its kernels. The planner knows what a step lacks: each try adds
-// what the one before has missed. A search that takes more memory than the fastest run is of no
-// use.
-int64_t FitTrials::least_planned(int64_t missing_bytes) {
+// What the smallest plan takes with its kernels. A search that takes more memory than the fastest
+// run is of no use.
+int64_t FitTrials::least_planned() {
   Budget tried = begin_trial(fastest_bytes_);
-  tried.room_bytes = std::max(tried.room_bytes, fastest_bytes_);
-  tried.bytes = budget_.bytes + missing_bytes;
   tried.reserve_bytes = 0;  // Estimated: what it takes is measured when it is planned.
-  while (tried.bytes < fastest_bytes_) {
-    try {
-      FitPlan plan =
-          plan_fit(model_, model_.compiled(), data_, options_, tried, /*is_trial=*/true).plan;
-      if (plan.fits()) {
-        measure_kernels(plan, tried);
-        plan.save_bytes = 0;
-        return plan.needed_bytes();
-      }
-      tried.bytes = plan.needed_bytes();
-    } catch (const StepBudgetError& error) {
-      tried.bytes += std::max<int64_t>(1, error.missing_bytes());
-    } catch (const NoRoomError&) {
-      throw;
-    } catch (const BudgetError&) {
-      break;
-    }
+  tried.wanted = Wanted::smallest;
+  try {
+    FitPlan plan =
+        plan_fit(model_, model_.compiled(), data_, options_, tried, /*is_trial=*/true).plan;
+    measure_kernels(plan, tried);
+    hidden_bytes_ = start_bytes_.hidden_bytes();
+    return plan.needed_bytes() - plan.save_bytes + hidden_bytes_;
+  } catch (const NoRoomError&) {
+    throw;
+  } catch (const BudgetError&) {
+    return fastest_bytes_;
   }
-  return fastest_bytes_;
+}
+
+// A process that finds nothing else takes the smallest plan at last; its figures are known soon.
+bool FitTrials::is_enough(int64_t bytes) {
+  return at(bytes, {}, Wanted::smallest).has_value() || at(bytes).has_value();
 }
 
 // Planning itself takes what it takes, and other plans have other kernels: so budgets are tried,
 // from that of the smallest plan on, in steps that double, up until one works or down until one
 // does not; then between the two.
-int64_t FitTrials::least_tried(int64_t missing_bytes, double seconds_for_it) {
-  const int64_t planned = least_planned(missing_bytes);
+int64_t FitTrials::least_tried(double seconds_for_it) {
+  const int64_t planned = std::max(budget_.bytes + 1, least_planned());
   int64_t works = 0, fails = budget_.bytes, step = planned / 256;
+  constexpr double kForAny = 60;  // Seconds, where nothing has worked yet.
   const auto can_be_lower = [&] { return works - fails > works / 1024; };
   bool is_between = false;
   for (int64_t tried = planned; works == 0 || can_be_lower();) {
-    const bool is_enough = at(tried).has_value();
+    // What is broken off has not worked: the figure before it holds.
+    const PlanningDeadline deadline(works > 0 ? seconds_for_it - seconds() : kForAny);
+    const bool is_enough = this->is_enough(tried);
     is_between = is_between || (is_enough ? fails > budget_.bytes : works > 0);
     (is_enough ? works : fails) = tried;
     if (seconds() > seconds_for_it) break;
@@ -162,19 +166,21 @@ int64_t FitTrials::least_tried(int64_t missing_bytes, double seconds_for_it) {
 // where finding it took more than the budget, it is found anew within it.
 int64_t FitTrials::enough_to_find(int64_t works) {
   const int64_t peak = std::max(peak_bytes_, peak_resident_bytes());
-  const int64_t most = peak + kForRest + budget_.kernel_bytes;
+  const int64_t most = peak + kForRest + kForFirstStep + budget_.kernel_bytes;
   if (!budget_.whole_process || most <= works) return works;
-  for (const int64_t tried : {works, works + (most - works) / 2}) {
+  for (const int64_t more : {int64_t{0}, works / 256, works / 64, (most - works) / 2}) {
+    const int64_t tried = works + more;
+    if (tried >= most) continue;
     PlanningScope::forget();
     if (at(tried)) return tried;
   }
   return most;
 }
 
-int64_t FitTrials::least(int64_t missing_bytes, double seconds_for_it) {
+int64_t FitTrials::least(double seconds_for_it) {
   int64_t works = 0;
   try {
-    works = enough_to_find(least_tried(missing_bytes, seconds_for_it));
+    works = enough_to_find(least_tried(seconds_for_it));
   } catch (const NoRoomError&) {
     // A smaller plan takes more to be found than the machine has. The fastest was found.
     works = fastest_that_works();
@@ -192,14 +198,14 @@ int64_t FitTrials::fastest_that_works() {
 
 std::vector<CurvePoint> FitTrials::curve(int points) {
   constexpr double kForLeast = 10;
-  const int64_t low = least(0, kForLeast);
+  const int64_t low = least(kForLeast);
   const int64_t fastest = fastest_that_works();
   const int64_t high = std::max(low, fastest + chance_bytes(budget_, fastest));
   std::vector<CurvePoint> curve;
   for (int i = 0; i < points; ++i) {
     const int64_t bytes = low + (high - low) * i / std::max(1, points - 1);
     if (!curve.empty() && bytes == curve.back().budget_bytes) continue;
-    const std::optional<FitPlan> plan = within(bytes);
+    const std::optional<FitPlan> plan = within(bytes, {}, Wanted::fastest);
     if (!plan) continue;
     curve.push_back(plan->training->point());
     curve.back().budget_bytes = bytes;
@@ -208,7 +214,7 @@ std::vector<CurvePoint> FitTrials::curve(int points) {
 }
 
 double FitTrials::seconds() const {
-  return static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC;
+  return static_cast<double>(std::clock() - begun_) / CLOCKS_PER_SEC;
 }
 
 }  // namespace snug

@@ -23,8 +23,9 @@ class FitTrials {
  public:
   // `budget` is the one that the fit has or had: with what this process was then. Tries the fit
   // without a limit. This and all below throws NoRoomError where the machine has too little memory
-  // for a trial.
-  FitTrials(Model& model, SourcePtr data, const FitOptions& options, const Budget& budget);
+  // for a trial. `begun`: since when its seconds count, by std::clock.
+  FitTrials(Model& model, SourcePtr data, const FitOptions& options, const Budget& budget,
+            std::clock_t begun = std::clock());
 
   // At its fastest: what that takes, and what of it is largest.
   int64_t fastest_bytes() const { return fastest_bytes_; }
@@ -34,29 +35,32 @@ class FitTrials {
 
   // The plan where every process that begins accepts the fit within so many bytes; nothing where
   // one would refuse it.
-  std::optional<FitPlan> within(int64_t bytes, const FitChange& change = {});
+  std::optional<FitPlan> within(int64_t bytes, const FitChange& change = {},
+                                Wanted wanted = Wanted::any);
   // The plan without a limit.
   FitPlan unlimited(const FitChange& change = {});
 
-  // The least budget that works, to a thousandth and what processes differ by; it is more than the
-  // budget by `missing_bytes` at least. Looks for it for so long, and then takes what it knows.
-  int64_t least(int64_t missing_bytes, double seconds);
+  // The least budget that works, to a thousandth and what processes differ by. Looks for it for so
+  // long, and then takes what it knows.
+  int64_t least(double seconds);
 
   // So many budgets, evenly from the least that works to one at which it is at its fastest: each
   // works, with how its steps run then.
   std::vector<CurvePoint> curve(int points);
 
-  // Since the first of the trials: of this process, so that other programs do not change what is
+  // Since all of it began: of this process, so that other programs do not change what is
   // found in time.
   double seconds() const;
 
  private:
-  std::optional<FitPlan> at(int64_t bytes, const FitChange& change = {});
+  std::optional<FitPlan> at(int64_t bytes, const FitChange& change = {},
+                            Wanted wanted = Wanted::any);
+  bool is_enough(int64_t bytes);
   void note_start();
   Budget begin_trial(int64_t bytes);
   void learn_first_pages(const FilePages& touched);
-  int64_t least_planned(int64_t missing_bytes);
-  int64_t least_tried(int64_t missing_bytes, double seconds);
+  int64_t least_planned();
+  int64_t least_tried(double seconds);
   int64_t enough_to_find(int64_t works);
   int64_t fastest_that_works();
 
@@ -70,7 +74,7 @@ class FitTrials {
   int64_t peak_bytes_ = 0;    // The most that was resident in a trial.
   std::string largest_part_;
   PlanningScope once_;
-  std::clock_t start_ = std::clock();
+  std::clock_t begun_;
 };
 
 }  // namespace snug

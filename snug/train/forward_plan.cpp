@@ -46,7 +46,8 @@ class ForwardPlanner {
 
   // With rows that are read ahead, where they fit in beside it.
   FitSetup plan_within(const Budget& budget) const {
-    if (step_.stager->can_read_ahead() && step_.stager->batches() > 1) {
+    const bool can_read_ahead = step_.stager->can_read_ahead() && step_.stager->batches() > 1;
+    if (can_read_ahead && budget.wanted != Wanted::smallest) {
       try {
         return plan_in_room(budget, /*reads_ahead=*/true);
       } catch (const BudgetError&) {
@@ -73,7 +74,8 @@ class ForwardPlanner {
     if (reads_ahead) read_ahead(step, setup);
     // A runner counts the variables of its own step.
     const int64_t left = budget.bytes - plan.needed_bytes();
-    plan.validation = make_runner(std::move(step), left + plan.weight_bytes + plan.metric_bytes);
+    plan.validation =
+        make_runner(std::move(step), left + plan.weight_bytes + plan.metric_bytes, budget.wanted);
     plan.arena_bytes = static_cast<int64_t>(plan.validation->arena_bytes());
     return setup;
   }
@@ -100,12 +102,13 @@ class ForwardPlanner {
         static_cast<int64_t>(ReadAhead::needed_bytes(source_, *setup.validation_ahead));
   }
 
-  std::shared_ptr<Runner> make_runner(StepGraph step, int64_t bytes) const {
+  std::shared_ptr<Runner> make_runner(StepGraph step, int64_t bytes, Wanted wanted) const {
     const RunnerOptions runner{.target = {.threads = threads()},
                                .borrow_inputs = step_.stager->can_borrow(step),
                                .feed_inputs = step_.stager->can_feed(),
                                .reproducible = options_.reproducible,
                                .budget_bytes = bytes,
+                               .wanted = wanted,
                                .spare_rows = options_.memory > 0 ? step_.stager->spare_rows() : 0,
                                .measures = !is_trial_};
     return std::make_shared<Runner>(std::move(step), step_.stager->batch_rows(), runner);
@@ -119,6 +122,7 @@ class ForwardPlanner {
     budget.bytes = bytes;
     budget = start_.begin(budget);
     budget.bytes -= hidden_bytes_;
+    budget.wanted = Wanted::any;
     try {
       const FitSetup setup = compile_within(
           [this](const Budget& tried) { return plan_within(tried); }, budget, nullptr);
@@ -143,8 +147,8 @@ class ForwardPlanner {
     const StepGraph step = step_.build();
     FitPlan plan{.process_bytes = budget_.process_bytes, .kernel_bytes = budget_.kernel_bytes};
     count_state(step, plan);
-    const int64_t most = plan.needed_bytes() + most_bytes(step, step_.stager->batch_rows()[0]);
-    return rough_refusal(budget_.bytes, enough_bytes > 0 ? std::min(enough_bytes, most) : most);
+    const int64_t most = plan.needed_bytes() + most_bytes(step, *step_.stager);
+    return rough_refusal(budget_, enough_bytes > 0 ? std::min(enough_bytes, most) : most);
   }
 
   Refusal tried_refusal() {
@@ -173,6 +177,7 @@ class ForwardPlanner {
     // Pages of code that only a first run touches are not learnt here, as for a fit: 0.2 MiB.
     constexpr int64_t kForFirstPages = 3;
     refusal.least_bytes = enough + kForFirstPages * chance_bytes(budget_, enough);
+    refusal.machine_bytes = machine_bytes(budget_);
     return refusal;
   }
 

@@ -20,7 +20,17 @@ void HistoryView::take(const History& history) {
   }
 }
 
+// With the names, and what stands before each of them.
+size_t HistoryView::bytes() const {
+  constexpr size_t kAround = 64;
+  size_t bytes = 2 * kAround + count_ * sizeof(double);
+  for (const Column& column : columns_)
+    bytes += kAround + 2 * column.name.size() + column.count * sizeof(double);
+  return bytes;
+}
+
 void HistoryView::write(StateVisitor& visitor) const {
+  visitor.expect(bytes());
   std::vector<double> values(epochs_, epochs_ + count_);
   visitor.visit("epochs", values);
   std::string names;

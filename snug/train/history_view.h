@@ -23,6 +23,8 @@ class HistoryView {
   static bool may_move(const History& history, int expected);
 
  private:
+  size_t bytes() const;  // At most, of what is written.
+
   struct Column {
     std::string name;
     const double* values = nullptr;

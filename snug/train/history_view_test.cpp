@@ -44,6 +44,23 @@ TEST(HistoryView, MayMoveWhenMoreRoomIsMade) {
   EXPECT_TRUE(HistoryView::may_move(history, 9));
 }
 
+// The plan of a fit counts the section once, however often it was written before.
+TEST(HistoryView, TakesLittleMoreThanItWrites) {
+  History history;
+  HistoryView view;
+  std::vector<std::byte> section;
+  for (int epoch = 0; epoch < 1000; ++epoch) {
+    history.add(epoch, {{"loss", 1}, {"val_loss", 2}}, 1000);
+    view.take(history);
+    if (epoch % 300 != 299) continue;
+    StateWriter writer(std::move(section));
+    view.write(writer);
+    section = writer.take();
+    EXPECT_LE(section.capacity(), section.size() + 256) << epoch;
+    EXPECT_GT(section.size(), 3 * sizeof(double) * static_cast<size_t>(epoch));
+  }
+}
+
 TEST(HistoryView, IsReadBack) {
   History history;
   for (int epoch = 3; epoch < 6; ++epoch) history.add(epoch, {{"loss", 0.5 * epoch}});

@@ -14,8 +14,9 @@ std::string advice_on_label(int64_t label, int64_t classes) {
         label);
   if (label == classes)
     return fmt::format(
-        "classes count from 0: where your labels are 1 to {}, take 1 off each; else mend the row, "
-        "or give the last layer more units",
+        "classes count from 0: where your labels are 1 to {}, take 1 off each (of a table: "
+        "`columns: {{NAME: index}}` with the label's name); else mend the row, or give the last "
+        "layer more units",
         classes);
   return "mend the row, or give the last layer more units";
 }

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "snug/base/error.h"
+#include "snug/base/heap.h"
 #include "snug/base/nearest_word.h"
 #include "snug/train/fit.h"
 #include "snug/train/forward_pass.h"
@@ -116,7 +117,9 @@ auto within_system(std::string_view call, const Run& run) {
 FitPlan Model::plan(const SourcePtr& data, const FitOptions& options) {
   expect_given("plan", data, options.callbacks);
   const PlanningNotice notice = planning_notice(options.verbose);
+  release_free_heap();
   Budget budget = fit_budget(*this, data, options);
+  budget.is_exact = true;  // What it says is what a fit with a budget will measure.
   const AloneScope alone;
   return compile_fit(*this, data, options, budget, alone).plan;
 }

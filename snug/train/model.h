@@ -54,7 +54,7 @@ struct FitOptions {
   GuardOptions guard;
   CheckpointOptions checkpoint;
   // Goes on from the newest checkpoint of checkpoint.directory, with the same bits as a run that
-  // was never interrupted; from the start where there is none.
+  // was never interrupted; warns of data that has changed. From the start where there is none.
   bool resume = false;
   // Asked after each step; once it says true, fit saves a checkpoint and returns what it has, in
   // the middle of the epoch and without ending it.
@@ -166,8 +166,8 @@ class Model {
   // To a file that Keras reads, with the optimizer's state where the model is compiled: .keras, or
   // .h5 for the older format. Written beside its place and put there whole; throws FileError.
   void save(const Path& path, FileSystem& files = real_files());
-  // What saving takes beside the weights: buffers, and the description of each layer.
-  size_t bytes_to_save() const;
+  // What saving there takes beside the weights: buffers, code, and the description of each layer.
+  size_t bytes_to_save(const Path& path) const;
   // Weights and the optimizer's state alone, to .weights.h5.
   void save_weights(const Path& path, FileSystem& files = real_files());
   // From .weights.h5, .weights.json (shards), .keras or .h5. Throws Error that names the layer and

@@ -49,7 +49,7 @@ class ModelCheckpointDefinition final : public CallbackDefinition {
     check_mode(class_name(), options_.mode);
   }
 
-  size_t held_bytes(const Model& model) const override { return model.bytes_to_save(); }
+  size_t passing_bytes(const Model& model) const override { return model.bytes_to_save(filepath_); }
   bool wants_batch_logs() const override { return options_.save_freq.has_value(); }
 
   void on_train_begin() override {

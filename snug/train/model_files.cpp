@@ -5,6 +5,7 @@
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/interop/keras_file.h"
+#include "snug/interop/network_text.h"
 #include "snug/interop/weight_groups.h"
 #include "snug/train/model.h"
 
@@ -43,6 +44,7 @@ std::vector<std::pair<std::string, Hdf5Array>> optimizer_arrays_of(const Model& 
     slots = optimizer->slots(weights);
   }
   std::vector<std::pair<std::string, Hdf5Array>> arrays;
+  arrays.reserve(slots.size() + 1);
   for (const size_t i : saved_slots(slots)) {
     Hdf5Array array{.type = slots[i].type, .fill = slots[i].initial};
     if (i < state.slots().size() && state.slots()[i]->has_values())
@@ -171,12 +173,20 @@ void Model::save(const Path& path, FileSystem& files) {
   throw Error("save: {} ends in neither .keras nor .h5; give it one of these", path.string());
 }
 
-size_t Model::bytes_to_save() const {
-  // Measured: 10 to 12 KiB a layer of 120 to 450, 24 of 1,000, for buffers double when they grow.
-  constexpr size_t kBuffers = size_t{512} << 10, kMany = 512;
-  constexpr size_t kOfALayer = 12'288, kOfOneOfMany = 24'576;
-  const size_t layers = weight_groups(*network_).size();
-  return kBuffers + layers * (layers > kMany ? kOfOneOfMany : kOfALayer);
+size_t Model::bytes_to_save(const Path& path) const {
+  // Measured of 10 to 2,000 layers. Code: its pages that nothing touches before the first save.
+  constexpr size_t kBuffers = 262'144, kCode = 327'680, kOfAGroup = 1856, kOfAnArray = 768;
+  constexpr size_t kMany = 512;
+  const std::vector<WeightGroup> groups = weight_groups(*network_);
+  size_t arrays = is_compiled() ? compiled().slots().size() : 0;
+  for (const WeightGroup& group : groups) arrays += group.variables.size();
+  const size_t text = network_text_bytes(*network_);
+  size_t described = text + groups.size() * kOfAGroup;
+  // In an .h5 file the text is an attribute, which is another copy, and an outermost layer's
+  // weights have a group more.
+  if (path.extension() != ".keras") described += text + network_->layers().size() * kOfAGroup;
+  const size_t bytes = described + arrays * kOfAnArray;
+  return kBuffers + kCode + (groups.size() > kMany ? bytes + bytes / 4 : bytes);
 }
 
 void Model::save_weights(const Path& path, FileSystem& files) {

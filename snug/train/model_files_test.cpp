@@ -6,6 +6,7 @@
 #include "snug/base/log.h"
 #include "snug/data/arrays.h"
 #include "snug/nn/dense.h"
+#include "snug/nn/operators.h"
 #include "snug/testing/memory_files.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/model.h"
@@ -171,7 +172,20 @@ TEST(ModelFiles, CountTheLayersOfNestedModels) {
   Sequential flat(layers, "flat");
   const Symbol x = Input({2});
   const Model nested({x}, {flat.layer()(x)});
-  EXPECT_GE(nested.bytes_to_save(), flat.bytes_to_save());
+  EXPECT_GE(nested.bytes_to_save("m.keras"), flat.bytes_to_save("m.keras"));
+}
+
+// So is the text of operators and of each call of a layer that is shared, which have no weights.
+TEST(ModelFiles, CountWhatIsCalled) {
+  const Symbol x = Input({2});
+  const Layer shared = Dense(2);
+  const Model once({x}, {shared(x)}), called({x}, {shared(shared(shared(x)))}),
+      added({x}, {shared(x) + x});
+  for (const char* path : {"m.keras", "m.h5"}) {
+    const size_t least = once.bytes_to_save(path);
+    EXPECT_GE(called.bytes_to_save(path), least + 2 * 350);
+    EXPECT_GE(added.bytes_to_save(path), least + 700);
+  }
 }
 
 TEST(ModelFiles, SayWhatCannotBeSaved) {

@@ -41,6 +41,7 @@ PlanningNotice planning_notice(int verbose) {
 std::string logs_text(const Logs& logs) {
   std::string text;
   const auto add = [&](const std::string& name, double value) {
+    if (std::isnan(value)) value = std::abs(value);  // It may have a sign, which means nothing.
     const bool small = std::abs(value) <= 1e-3;
     text += small ? fmt::format(" - {}: {:.4e}", name, value)
                   : fmt::format(" - {}: {:.4f}", name, value);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <regex>
 
 #include "snug/train/callbacks.h"
@@ -89,6 +90,7 @@ TEST(Progress, UnknownNumberOfSteps) {
 }
 
 TEST(Progress, Words) {
+  EXPECT_EQ(logs_text({{"loss", -NAN}}), " - loss: nan");
   EXPECT_EQ(logs_text({{"loss", 0.33123}, {"val_loss", 1e-3}, {"accuracy", 0.9}}),
             " - accuracy: 0.9000 - loss: 0.3312 - val_loss: 1.0000e-03");
   EXPECT_EQ(step_time_text(1.4), "1s/step");

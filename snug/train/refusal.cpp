@@ -6,6 +6,7 @@
 
 #include "snug/base/bytes.h"
 #include "snug/optim/optimizer.h"
+#include "snug/plan/planning_deadline.h"
 #include "snug/train/fit_trials.h"
 #include "snug/train/room.h"
 
@@ -21,7 +22,7 @@ std::string typed_bytes(int64_t bytes) {
 
 // Refusals come within seconds. The least budget that works comes first, then changes that fit this
 // one, as far as there is time.
-constexpr double kForLeast = 3, kForAll = 5;
+constexpr double kForLeast = 3, kForAll = 4;
 
 // What a run takes beside its arena stays, the rest goes about by its rows.
 int64_t guessed_batch(const FitTrials& trials, const Refusal& refusal) {
@@ -62,11 +63,20 @@ bool fits_with_sgd(FitTrials& trials, const Model& model, int64_t bytes) {
 
 // Where the machine has too little memory to try them, none is offered.
 void add_changes(Refusal& refusal, FitTrials& trials, const Model& model) {
+  const PlanningDeadline deadline(kForAll - trials.seconds());
   try {
     refusal.smaller_batch = smaller_batch(trials, refusal);
     refusal.fits_with_sgd = fits_with_sgd(trials, model, refusal.budget_bytes);
   } catch (const NoRoomError&) {
   }
+}
+
+// A budget that this machine does not have is one for another.
+std::string memory_text(const Refusal& refusal, const RefusalWords& words) {
+  const std::string text = words.memory + typed_bytes(refusal.least_bytes);
+  if (refusal.machine_bytes == 0 || refusal.least_bytes <= refusal.machine_bytes) return text;
+  return fmt::format("{} on a machine that has so much (this one leaves {})", text,
+                     bytes_text(refusal.machine_bytes));
 }
 
 }  // namespace
@@ -75,10 +85,10 @@ std::string Refusal::text(const RefusalWords& words) const {
   if (is_rough) {
     return fmt::format(
         "it does not fit the budget of {}, which is too little even to find out what would; it "
-        "fits with {}{}, and where there is more memory `snug plan` says with how much less",
-        bytes_text(budget_bytes), words.memory, typed_bytes(least_bytes));
+        "fits with {}, and where there is more memory `snug plan` says with how much less",
+        bytes_text(budget_bytes), memory_text(*this, words));
   }
-  std::vector<std::string> changes = {words.memory + typed_bytes(least_bytes)};
+  std::vector<std::string> changes = {memory_text(*this, words)};
   if (smaller_batch) changes.push_back(fmt::format("{}{}", words.batch_size, *smaller_batch));
   if (fits_with_sgd) changes.push_back(words.sgd);
   return fmt::format(
@@ -89,16 +99,17 @@ std::string Refusal::text(const RefusalWords& words) const {
 }
 
 Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& options,
-                        const Budget& budget, int64_t missing_bytes) {
+                        const Budget& budget, std::clock_t begun) {
   int64_t enough_bytes = 0;
   try {
-    FitTrials trials(model, data, options, budget);
+    FitTrials trials(model, data, options, budget, begun);
     Refusal refusal{.budget_bytes = budget.bytes,
                     .batch_size = trials.batch_size(),
                     .fastest_bytes = trials.fastest_bytes(),
                     .largest_part = trials.largest_part(),
-                    .least_bytes = trials.least(missing_bytes, kForLeast)};
+                    .least_bytes = trials.least(kForLeast)};
     add_changes(refusal, trials, model);
+    refusal.machine_bytes = machine_bytes(budget);
     return refusal;
   } catch (const NoRoomError& error) {
     enough_bytes = error.enough_bytes();
@@ -106,14 +117,15 @@ Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& o
   forget_tries(budget);
   const ResidentLimit limit(room_of_machine().bytes);
   const int64_t most = most_bytes(model, data, options, budget);
-  return rough_refusal(budget.bytes, enough_bytes > 0 ? std::min(enough_bytes, most) : most);
+  return rough_refusal(budget, enough_bytes > 0 ? std::min(enough_bytes, most) : most);
 }
 
-Refusal rough_refusal(int64_t budget_bytes, int64_t enough_bytes) {
+Refusal rough_refusal(const Budget& budget, int64_t enough_bytes) {
   constexpr int64_t kPart = 8;  // Is added: what others take is not known to more.
-  return {.budget_bytes = budget_bytes,
+  return {.budget_bytes = budget.bytes,
           .least_bytes = enough_bytes + enough_bytes / kPart,
-          .is_rough = true};
+          .is_rough = true,
+          .machine_bytes = machine_bytes(budget)};
 }
 
 }  // namespace snug

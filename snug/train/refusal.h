@@ -1,6 +1,7 @@
 // Why a fit does not fit, and what would.
 #pragma once
 
+#include <ctime>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,7 @@ struct Refusal {
   int64_t least_bytes = 0;
   // The machine has too little memory to find that: it is one that works, and nothing else is said.
   bool is_rough = false;
+  int64_t machine_bytes = 0;  // The most that a budget can be on this machine; 0: not known.
   // Changes that fit the budget: each was tried, as far as there was time.
   std::optional<int64_t> smaller_batch;
   bool fits_with_sgd = false;
@@ -40,11 +42,11 @@ class FitRefused : public BudgetError {
   Refusal refusal_;
 };
 
-// Plans the fit at other budgets, batch sizes and with another optimizer. Its step is known to lack
-// `missing_bytes` with an estimated reserve.
+// Plans the fit at other budgets, batch sizes and with another optimizer, in some seconds since it
+// was `begun` (std::clock) to plan it at this one.
 Refusal explain_refusal(Model& model, const SourcePtr& data, const FitOptions& options,
-                        const Budget& budget, int64_t missing_bytes = 0);
+                        const Budget& budget, std::clock_t begun = std::clock());
 // Where nothing could be tried: so many bytes are enough, as far as it is known.
-Refusal rough_refusal(int64_t budget_bytes, int64_t enough_bytes);
+Refusal rough_refusal(const Budget& budget, int64_t enough_bytes);
 
 }  // namespace snug

@@ -6,6 +6,7 @@
 #include "snug/base/error.h"
 #include "snug/base/resident_limit.h"
 #include "snug/train/budget.h"
+#include "snug/train/stager.h"
 #include "snug/train/step_graph.h"
 
 namespace snug {
@@ -16,9 +17,13 @@ struct Room {
   int64_t bytes = 0;
   bool is_machines = false;  // Set by the machine (a cgroup), which has less than the budget.
 
-  bool is_full() const { return resident_now() >= bytes; }
+  bool is_full() const { return bytes < resident_limit::kNone && resident_now() >= bytes; }
 };
 Room room_of(const Budget& budget);
+// For kernels: only as long as what comes after them finds room, too. Beyond that a plan does not
+// fit, and a process that had compiled them all would have come near its budget, so that no smaller
+// plan would be under its peak.
+Room room_for_kernels(const Budget& budget, int64_t still_to_come);
 // What the machine leaves alone.
 Room room_of_machine();
 
@@ -50,7 +55,7 @@ auto planned_in_room(const Budget& budget, const Plan& plan) {
   throw_no_room(room);
 }
 
-// More than a step of so many rows can take in arena, kernels and planning, without planning it.
-int64_t most_bytes(const StepGraph& step, int64_t rows);
+// More than a step on these batches can take in arena, kernels and planning, without planning it.
+int64_t most_bytes(const StepGraph& step, const Stager& batches);
 
 }  // namespace snug

@@ -29,6 +29,8 @@ class StateVisitor {
   virtual void visit_values(std::string_view name, const Tensor& values) = 0;
 
   virtual bool reads() const = 0;
+  // About so many bytes of numbers and texts will be visited: for what is large.
+  virtual void expect(size_t /*bytes*/) {}
 
   // A file of one's own that must be on the disk before the checkpoint is: it is synced then,
   // perhaps by another thread while this one goes on.

@@ -49,13 +49,17 @@ SpillLimits spill_limits(SpillOptions& options) {
 Runner::Runner(StepGraph step, const std::vector<int64_t>& rows, const RunnerOptions& options)
     : step_(std::move(step)), options_(options) {
   if (options.fuse) fused_ = snug::fuse(*step_.graph, step_.results());
+  const auto planned = [&](int64_t count) {
+    PlannedStep step = plan(count, options.budget_bytes, options.spill, options.wanted);
+    is_rough_ = is_rough_ || step.is_rough;
+    return step;
+  };
   for (const int64_t count : rows) {
-    PlannedStep planned = plan(count, options.budget_bytes, options.spill);
-    cuts_.push_back(planned.cut);
-    programs_.push_back(make_program(std::move(planned)));
+    PlannedStep step = planned(count);
+    cuts_.push_back(step.cut);
+    programs_.push_back(make_program(std::move(step)));
   }
-  if (options.spare_rows > 0)
-    late_ = make_program(plan(options.spare_rows, options.budget_bytes, options.spill));
+  if (options.spare_rows > 0) late_ = make_program(planned(options.spare_rows));
 }
 
 InstantiateOptions Runner::instantiate_options() const {
@@ -89,11 +93,12 @@ CostSource Runner::cost_source(int64_t budget_bytes) const {
   };
 }
 
-PlannedStep Runner::plan(int64_t rows, int64_t budget_bytes, const SpillLimits& spill) const {
+PlannedStep Runner::plan(int64_t rows, int64_t budget_bytes, const SpillLimits& spill,
+                         Wanted wanted) const {
   InstantiateOptions options = instantiate_options();
   options.spill = spill;
   return plan_within(graph(), step_.results(), rows, options_.target, budget_bytes, options,
-                     cost_source(budget_bytes));
+                     cost_source(budget_bytes), wanted);
 }
 
 CurvePoint Runner::point() const {
@@ -125,6 +130,12 @@ size_t Runner::arena_bytes() const {
   size_t bytes = 0;
   for (const auto& program : programs_) bytes = std::max(bytes, program->arena_bytes());
   return late_ ? std::max(bytes, late_->arena_bytes()) : bytes;
+}
+
+int64_t Runner::bytes_to_bind() const {
+  int64_t bytes = late_ ? late_->bytes_to_bind() : 0;
+  for (const auto& program : programs_) bytes += program->bytes_to_bind();
+  return bytes;
 }
 
 int64_t Runner::file_bytes() const {

@@ -26,6 +26,7 @@ struct RunnerOptions {
   bool feed_inputs = false;
   bool reproducible = false;          // See PartitionOptions.
   int64_t budget_bytes = kUnlimited;  // For the arena and the variables of the step.
+  Wanted wanted = Wanted::fastest;
   // Rows of a batch that may come, of a number not known yet: a program is made for so many, whose
   // place program_for() gives to the one that is needed. 0: none.
   int64_t spare_rows = 0;
@@ -55,8 +56,11 @@ class Runner {
   StepGraph& step() { return step_; }
   // The largest arena that one of its programs needs.
   size_t arena_bytes() const;
+  // About what bind() adds to the heap.
+  int64_t bytes_to_bind() const;
   // The largest spill file; 0: none is needed.
   int64_t file_bytes() const;
+  int threads() const { return options_.target.threads; }
   const SpillOptions& spill_options() const { return options_.spill_file; }
   // The program for this number of rows; fails when it was not planned.
   Program& program(int64_t rows);
@@ -73,6 +77,8 @@ class Runner {
   // the bits of sums over rows.
   const std::vector<PartitionOptions>& cuts() const { return cuts_; }
 
+  // Whether a faster plan could be looked for: see PlannedStep.
+  bool is_rough() const { return is_rough_; }
   // How a step of the first number of rows runs, and in which predicted time; the budget is left
   // out.
   CurvePoint point() const;
@@ -87,7 +93,8 @@ class Runner {
   void bind(std::byte* arena, SpillQueue* spill = nullptr);
 
  private:
-  PlannedStep plan(int64_t rows, int64_t budget_bytes, const SpillLimits& spill) const;
+  PlannedStep plan(int64_t rows, int64_t budget_bytes, const SpillLimits& spill,
+                   Wanted wanted = Wanted::fastest) const;
   InstantiateOptions instantiate_options() const;
   CostSource cost_source(int64_t budget_bytes) const;
   std::unique_ptr<Program> make_program(PlannedStep planned) const;
@@ -100,6 +107,7 @@ class Runner {
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<PartitionOptions> cuts_;
   std::unique_ptr<Program> late_;  // The spare one, or what has its place.
+  bool is_rough_ = false;
   int64_t bindings_ = 0;
   std::byte* arena_ = nullptr;
   SpillQueue* spill_ = nullptr;

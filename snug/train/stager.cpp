@@ -112,6 +112,14 @@ void Stager::read_ahead(const ReadAheadOptions& options) {
   source_ = ahead_;
 }
 
+DataPrint Stager::data_print(const StepGraph& step, std::span<std::byte> memory, bool twice) const {
+  return data_print_of(*source_, {.slots = ahead_options(step, 0, 1).slots,
+                                  .first = options_.range.first,
+                                  .count = options_.range.count.value_or(0),
+                                  .memory = memory,
+                                  .twice = twice});
+}
+
 // Says which rows come next.
 void Stager::announce() {
   if (!ahead_) return;
@@ -148,6 +156,12 @@ void Stager::begin_pass(uint64_t pass) {
   if (options_.shuffle && options_.range.count)
     order_.emplace(*options_.range.count, options_.seed, pass);
   announce();
+}
+
+std::string Stager::row_place(int64_t number) const {
+  const std::string place = source_->place(0, number);
+  const std::string name = source_->fields()[0].name + ": ";
+  return place.starts_with(name + "row ") ? place.substr(name.size()) : place;
 }
 
 void Stager::wind(const Place& place, Runner& runner) {

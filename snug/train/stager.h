@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "snug/data/data_print.h"
 #include "snug/data/permutation.h"
 #include "snug/data/read_ahead.h"
 #include "snug/data/source.h"
@@ -53,6 +54,8 @@ class Stager {
   // From now on they are. Its memory is taken here.
   void read_ahead(const ReadAheadOptions& options);
   Source& source() const { return *source_; }
+  // Of the rows of a pass, read into some memory row by row; begin_pass() comes after it.
+  DataPrint data_print(const StepGraph& step, std::span<std::byte> memory, bool twice) const;
 
   // Runs every program once on whatever stands in its slots, without committing: nothing is read
   // from the source. See FitRun::warm_up.
@@ -85,6 +88,8 @@ class Stager {
   std::span<const int64_t> row_numbers() const {
     return {numbers_.data(), static_cast<size_t>(position_ - batch_first_)};
   }
+  // Where one of them stands: "row 17" of the data as it was given, "adult.csv: line 19".
+  std::string row_place(int64_t number) const;
   // Whether all rows of the pass were given; false where their number is not known.
   bool is_at_end() const { return options_.range.count && position_ >= *options_.range.count; }
 

@@ -26,6 +26,7 @@ class StateWriter final : public StateVisitor {
   void visit(std::string_view name, std::vector<double>& values) override;
   void visit_values(std::string_view name, const Tensor& values) override;
   bool reads() const override { return false; }
+  void expect(size_t bytes) override { out_.expect(bytes); }
   void sync_first(std::shared_ptr<File> file) override { files_.push_back(std::move(file)); }
 
   size_t size() const { return out_.size(); }

@@ -1,15 +1,20 @@
 #include "snug/train/step_guard.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
 #include "snug/base/error.h"
+#include "snug/base/threads.h"
 #include "snug/kernels/reduce.h"
 #include "snug/ops/update_trial.h"
 
 namespace snug {
 namespace {
+
+// Below, to call threads together takes longer than what they save.
+constexpr int64_t kWorthThreads = 64 * 1024;
 
 const std::string& name_of_input(const Node& node, int input) {
   const Value value = node.input(input);
@@ -43,9 +48,25 @@ std::span<const float> scales_of(const Program& program, const Node& node,
 
 }  // namespace
 
+std::vector<StepGuard::Piece> StepGuard::pieces_of(const Node& node,
+                                                   const ops::UpdateLayout& layout,
+                                                   const Program& program) {
+  std::vector<Piece> pieces;
+  int64_t at = 0;
+  for (const ops::UpdatePlace& place : layout.places) {
+    for (int k = 0; k <= layout.rule.slots(); ++k) {
+      const Tensor tensor = program.tensor(node.input(place.weight + k));
+      pieces.push_back({tensor.as<float>().data(), at, at + tensor.size(), k > 0});
+      at = pieces.back().last;
+    }
+  }
+  return pieces;
+}
+
 StepGuard::StepGuard(Runner& runner, const GuardOptions& options)
     : runner_(runner), options_(options) {
   reaches_.resize(runner.step().updates.size());
+  found_.resize(static_cast<size_t>(std::max(1, runner.threads())));
 }
 
 StepGuard::Reading& StepGuard::reading_of(Program& program) {
@@ -68,7 +89,8 @@ StepGuard::Reading& StepGuard::reading_of(Program& program) {
          .square_norms = program.tensor(update.nodes.square_norms).as<double>(),
          .largest = program.tensor(ops::largest_magnitudes(update.nodes.square_norms)).as<float>(),
          .scales = scales_of(program, node, layout),
-         .reach = program.tensor(update.nodes.reach).as<float>().data()});
+         .reach = program.tensor(update.nodes.reach).as<float>().data(),
+         .pieces = pieces_of(node, layout, program)});
   }
   if (step.largest_committed)
     reading.committed = program.tensor(step.largest_committed).as<float>();
@@ -77,29 +99,41 @@ StepGuard::Reading& StepGuard::reading_of(Program& program) {
 }
 
 // What the updates do not say: before the first of them, and when others may have written.
-void StepGuard::look_at_variables(const Program& program) {
-  const Reading& reading =
-      *std::ranges::find_if(readings_, [&](const Reading& r) { return r.program == &program; });
+void StepGuard::look_at_variables(const Reading& reading) {
   for (size_t i = 0; i < reading.updates.size(); ++i) {
-    const Update& update = reading.updates[i];
-    reaches_[i] = {};
-    const auto largest = [&](int input) {
-      const Tensor tensor = program.tensor(update.node->input(input));
-      return static_cast<double>(
-          kernels::magnitude(tensor.as<float>().data(), tensor.size()).largest);
-    };
-    for (const ops::UpdatePlace& place : update.layout->places) {
-      reaches_[i].weight = std::max(reaches_[i].weight, largest(place.weight));
-      for (int k = 1; k <= update.layout->rule.slots(); ++k)
-        reaches_[i].slot = std::max(reaches_[i].slot, largest(place.weight + k));
+    const std::vector<Piece>& pieces = reading.updates[i].pieces;
+    const int64_t elements = pieces.empty() ? 0 : pieces.back().last;
+    const int parts = elements < kWorthThreads ? 1 : static_cast<int>(found_.size());
+    parallel_parts(parts, [&](int part) {
+      found_[part] = largest_of(pieces, elements * part / parts, elements * (part + 1) / parts);
+    });
+    Largest all;
+    for (const Largest& found : std::span(found_).first(static_cast<size_t>(parts))) {
+      all.weight = std::max(all.weight, found.weight);
+      all.slot = std::max(all.slot, found.slot);
     }
+    reaches_[i] = {.weight = std::bit_cast<float>(all.weight),
+                   .slot = std::bit_cast<float>(all.slot)};
   }
   knows_variables_ = true;
 }
 
+StepGuard::Largest StepGuard::largest_of(std::span<const Piece> pieces, int64_t begin,
+                                         int64_t end) {
+  Largest largest;
+  for (const Piece& piece : pieces) {
+    const int64_t from = std::max(piece.first, begin), to = std::min(piece.last, end);
+    if (from >= to) continue;
+    const float found = kernels::magnitude(piece.from + (from - piece.first), to - from).largest;
+    uint32_t& most = piece.is_slot ? largest.slot : largest.weight;
+    most = std::max(most, std::bit_cast<uint32_t>(found));
+  }
+  return largest;
+}
+
 std::optional<GuardFinding> StepGuard::check(Program& program) {
   const Reading& reading = reading_of(program);
-  if (!knows_variables_) look_at_variables(program);
+  if (!knows_variables_) look_at_variables(reading);
   double squares = 0;
   std::optional<GuardFinding> finding;
   for (size_t i = 0; i < reading.updates.size(); ++i) {

@@ -41,6 +41,16 @@ class StepGuard {
   std::vector<std::string> weight_names() const;
 
  private:
+  // A weight or slot of an update, from the first to behind the last of all its elements.
+  struct Piece {
+    const float* from = nullptr;
+    int64_t first = 0, last = 0;
+    bool is_slot = false;
+  };
+  // The bits of the largest magnitudes, which are in the order of the numbers, with NaN above all.
+  struct alignas(64) Largest {
+    uint32_t weight = 0, slot = 0;
+  };
   // Where a program has what is looked at.
   struct Update {
     const Node* node = nullptr;
@@ -52,6 +62,7 @@ class StepGuard {
     std::span<const float> largest;
     std::span<const float> scales;  // That the gradients are clipped by.
     const float* reach = nullptr;
+    std::vector<Piece> pieces;
   };
   struct Reading {
     const Program* program = nullptr;
@@ -59,8 +70,11 @@ class StepGuard {
     std::span<const float> committed;
   };
 
+  static std::vector<Piece> pieces_of(const Node& node, const ops::UpdateLayout& layout,
+                                      const Program& program);
   Reading& reading_of(Program& program);
-  void look_at_variables(const Program& program);
+  void look_at_variables(const Reading& reading);
+  static Largest largest_of(std::span<const Piece> pieces, int64_t begin, int64_t end);
   std::optional<GuardFinding> check_update(const Update& update, ops::UpdateReaches& reaches,
                                            const Program& program) const;
   std::optional<GuardFinding> try_update(const Update& update, const Program& program) const;
@@ -70,6 +84,7 @@ class StepGuard {
   std::vector<Reading> readings_;
   int64_t bindings_ = 0;                     // Of the runner, that the readings are of.
   std::vector<ops::UpdateReaches> reaches_;  // Of each update: the largest weight and slot so far.
+  std::vector<Largest> found_;               // By each thread.
   bool knows_variables_ = false;
   double gradient_norm_ = 0;
   float learning_rate_ = 0;

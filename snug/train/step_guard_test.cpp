@@ -8,6 +8,8 @@
 #include "snug/data/dataset.h"
 #include "snug/data/generator.h"
 #include "snug/data/source_testing.h"
+#include "snug/nn/embedding.h"
+#include "snug/nn/shape_layers.h"
 #include "snug/ops/ops.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit.h"
@@ -130,6 +132,22 @@ TEST(StepGuard, NamesAWeightThatACallbackSpoiled) {
                NumericsError);
 }
 
+// A row of a table that no batch reads: the loss and the gradients are finite, whatever the rule.
+TEST(StepGuard, ANaNThatNoGradientShowsIsFoundBeforeTheUpdate) {
+  constexpr int64_t kRows = 16, kIds = 3, kWidth = 2, kUnread = 7;
+  const std::vector<float> ids(kRows * kIds, 2), y(kRows, 1);
+  const SourcePtr data = data::arrays({.x = {Array(ids.data(), {kRows, kIds})}, .y = {Array(y)}});
+  for (const Optimizer& optimizer : {SGD({.weight_decay = 0.1}), AdamW(), Lion()}) {
+    Sequential model({Input({kIds}), Embedding(10, kWidth), Flatten(), Dense(1)});
+    model.compile({.optimizer = optimizer, .loss = "mse"});
+    model.ensure_weights(0);
+    model.weights()[0]->tensor().as<float>()[kUnread * kWidth] = NAN;
+    const std::vector<float> before = model.get_weights()[1];
+    EXPECT_THROW(model.fit(data, {.batch_size = kRows, .verbose = 0}), NumericsError);
+    EXPECT_EQ(model.get_weights()[1], before) << "the update was committed";
+  }
+}
+
 double trivial(const LossSpec& loss, const SourcePtr& data, int64_t units) {
   Sequential model = small_model(3, units);
   model.compile({.loss = loss});
@@ -151,6 +169,29 @@ TEST(TrivialLoss, FollowsTheTargets) {
   EXPECT_EQ(trivial("poisson", rows.regression(), 1), 1);
   EXPECT_NEAR(trivial(SparseCategoricalCrossentropy({.from_logits = true}), rows.classes(), 4),
               std::log(4), 1e-6);
+}
+
+// The update alone would be small enough: what it is added to must be known, whichever thread looks
+// there.
+TEST(StepGuard, LooksAtAllWeightsOnAllThreads) {
+  constexpr int64_t kWeights = 70'001;
+  for (const int threads : {1, 2, 3}) {
+    for (const int64_t at : {int64_t{0}, kWeights / 2, kWeights / 2 + 1, kWeights - 1}) {
+      std::vector<float> x(kWeights), weights(kWeights);
+      const std::vector<float> y = {1e38F};
+      x[at] = 1e-2F;
+      weights[at] = 3.402e38F;
+      Sequential model({Input({kWeights}), Dense(1, {.use_bias = false})});
+      model.compile({.optimizer = SGD({.learning_rate = 1e38}), .loss = "mae"});
+      model.set_weights({weights});
+      const std::string message = message_of<NumericsError>([&] {
+        model.fit(data::arrays(Array(x.data(), {1, kWeights}), Array(y)),
+                  {.verbose = 0, .threads = threads});
+      });
+      expect_within(message, "dense/kernel would become inf");
+      EXPECT_EQ(model.get_weights()[0], weights) << at << " on " << threads;
+    }
+  }
 }
 
 }  // namespace

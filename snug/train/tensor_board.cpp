@@ -4,7 +4,7 @@
 #include "snug/base/memory.h"
 #include "snug/interop/event_file.h"
 #include "snug/interop/keras_file.h"
-#include "snug/interop/weight_groups.h"
+#include "snug/interop/network_text.h"
 #include "snug/train/callback_definitions.h"
 #include "snug/train/model.h"
 
@@ -27,10 +27,10 @@ void TensorBoardCallback::settings(SettingVisitor& visitor) {
   visitor.visit("update_freq", options_.update_freq);
 }
 
-// The model as text when training begins, and what waits to be written.
-size_t TensorBoardCallback::held_bytes(const Model& model) const {
-  constexpr size_t kWaiting = size_t{32} << 10, kOfALayer = size_t{8} << 10;
-  return kWaiting + kOfALayer * weight_groups(model.network()).size();
+// The model as text when training begins is there twice: as a record and in its file's buffer.
+size_t TensorBoardCallback::passing_bytes(const Model& model) const {
+  constexpr size_t kWaiting = size_t{32} << 10;
+  return kWaiting + (options_.write_graph ? 2 * network_text_bytes(model.network()) : 0);
 }
 
 void TensorBoardCallback::on_train_begin() {
@@ -45,8 +45,10 @@ void TensorBoardCallback::on_train_begin() {
   // Now, for a disk that fails may end a run before its first step, not after.
   if (params().validates) validation_.open(new_event_file(Path(log_dir_) / "validation", files_));
   batches_ = epoch_batches_ = 0;
-  if (options_.write_graph)
-    train_.add(tf_record(model_event(wall_time(), model_json(model().network()))));
+  train_.write();
+  if (!options_.write_graph) return;
+  // Alone, for it may be larger than what a file lets wait.
+  train_.add(tf_record(model_event(wall_time(), model_json(model().network()))));
   train_.write();
 }
 

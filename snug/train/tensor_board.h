@@ -20,7 +20,7 @@ class TensorBoardCallback final : public CallbackDefinition {
   std::string_view class_name() const override { return "TensorBoard"; }
   void settings(SettingVisitor& visitor) override;
   bool wants_batch_logs() const override { return options_.update_freq.has_value(); }
-  size_t held_bytes(const Model& model) const override;
+  size_t passing_bytes(const Model& model) const override;
 
   void on_train_begin() override;
   void on_epoch_begin(int epoch) override;

@@ -7,7 +7,9 @@
 #include "snug/base/error.h"
 #include "snug/data/arrays.h"
 #include "snug/interop/event_file.h"
+#include "snug/interop/keras_file.h"
 #include "snug/nn/dense.h"
+#include "snug/nn/operators.h"
 #include "snug/testing/faulty_file.h"
 #include "snug/testing/memory_files.h"
 #include "snug/train/callbacks.h"
@@ -106,10 +108,11 @@ std::vector<std::string> tags(const std::vector<Scalar>& scalars, int64_t step) 
 }
 
 struct Fit {
-  explicit Fit(const TensorBoardOptions& board, bool validates = false) {
+  explicit Fit(const TensorBoardOptions& board, bool validates = false,
+               const std::string& name = "net") {
     const SourcePtr data = data::arrays(
         {.x = {snug::Array(x.data(), Shape{4, 2})}, .y = {snug::Array(y.data(), Shape{4, 1})}});
-    Sequential model({Input({2}), Dense(1)}, "net");
+    Sequential model({Input({2}), Dense(1)}, name);
     model.compile({.optimizer = SGD(), .loss = "mse", .metrics = {"mae"}});
     FitOptions options{.batch_size = 2,
                        .epochs = 3,
@@ -190,6 +193,27 @@ TEST(TensorBoard, BeginsWithTheVersionAndTheModel) {
   EXPECT_NE(found[1].find("graph_keras_model"), std::string::npos);
   EXPECT_NE(found[1].find("\"class_name\":\"Sequential\""), std::string::npos);
   EXPECT_EQ(events(without.files, "logs/train").size(), found.size() - 1);
+}
+
+TEST(TensorBoard, WritesAModelWhoseTextIsLong) {
+  const std::string name(2 * GrowingFile::kMostPending, 'n');
+  Fit fit({}, /*validates=*/false, name);
+  const std::vector<std::string> found = events(fit.files, "logs/train");
+  EXPECT_NE(found.at(1).find(name), std::string::npos);
+}
+
+// That text is there as a record and in its file's buffer. Calls are in it that have no weights.
+TEST(TensorBoard, CountsTheTextOfTheModelTwice) {
+  const Layer shared = Dense(2);
+  const Symbol x = Input({2});
+  Symbol y = x;
+  for (int i = 0; i < 50; ++i) y = shared(y) + x;
+  Model model({x}, {y});
+  model.network().set_paths();
+  const auto bytes = [&](bool write_graph) {
+    return TensorBoard("logs", {.write_graph = write_graph})->passing_bytes(model);
+  };
+  EXPECT_GE(bytes(true), bytes(false) + 2 * model_json(model.network()).size());
 }
 
 TEST(TensorBoard, WritesValidationToAFolderOfItsOwn) {

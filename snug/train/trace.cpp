@@ -166,6 +166,7 @@ void Step::check() {
   throw NumericsError("step: {}", guard_report(*finding, *program_,
                                                {.info = info_,
                                                 .rows = {},
+                                                .place = {},
                                                 .epoch = static_cast<int>(info_.epoch),
                                                 .step = steps_in_epoch_,
                                                 .learning_rate = guard_->learning_rate(),

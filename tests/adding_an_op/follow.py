@@ -28,6 +28,15 @@ def follow(page: str, tree: pathlib.Path) -> list[str]:
     return actions
 
 
+def leave_tests_of_others(tree: pathlib.Path) -> None:
+    """All ops declare and build the new one; their tests, which know nothing of it, are built in this tree as they are."""
+    path = tree / "snug/ops/CMakeLists.txt"
+    text = path.read_text()
+    every = "list(TRANSFORM ARGN APPEND _test.cpp OUTPUT_VARIABLE tests)"
+    assert text.count(every) == 1, f"{path}: {every!r} must stand there once"
+    path.write_text(text.replace(every, every + "\n  list(FILTER tests INCLUDE REGEX ^cube_)"))
+
+
 def main() -> None:
     root, build_type = pathlib.Path(sys.argv[1]), sys.argv[2]
     with tempfile.TemporaryDirectory() as folder:
@@ -35,6 +44,7 @@ def main() -> None:
         shutil.copytree(root, tree, ignore=shutil.ignore_patterns("build*", ".git", "runs", ".venv"))
         actions = follow((root / "docs/adding_an_op.md").read_text(), tree)
         assert actions == ["file", "file", "line", "line"], actions
+        leave_tests_of_others(tree)
         build = tree / "build"
         os.environ["CCACHE_BASEDIR"] = str(tree)
         subprocess.run(["cmake", "-S", tree, "-B", build, "-G", "Ninja", f"-DCMAKE_BUILD_TYPE={build_type}",

@@ -5,7 +5,7 @@ usage: budget_test.py SNUG [--runs N] [--first N] [--seconds N] [--jobs N] [--lo
   --runs     how many (100); each is drawn from its number
   --first    the number of the first of them (0)
   --seconds  stop when this time is over, with what was done by then
-  --jobs     so many at a time (1): programs that start at the same moment share what the system maps, and differ by 0.8 MiB
+  --jobs     so many at a time (1), each with a program and libraries of its own
   --log      a line of JSON for each run; runs that it holds already are not made again, so that a long test can be
              stopped and go on:  budget_test.py build/snug --runs 10000 --log /tmp/budget.jsonl
 
@@ -37,6 +37,7 @@ import time
 import limits
 from run_files import MIB, RandomRun
 
+REFUSED, DIVERGED = 3, 5  # Exit codes. A run that the guard ends has kept to its budget as one that trained.
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -61,18 +62,19 @@ class Test:
     def __init__(self, snug, jobs):
         self.snug = snug.resolve()
         self.pages = limits.HugePages()
-        self.free = queue.SimpleQueue()  # Limits that nothing stands under now.
+        self.free = queue.SimpleQueue()  # Limits that nothing stands under now, each with a program.
         try:
             self.limits = [limits.Cgroup() for _ in range(jobs)]
         except OSError:
             self.limits = [self.address_space()] * jobs
-        for limit in self.limits:
-            self.free.put(limit)
+        self.programs = [limits.OwnProgram(self.snug) for _ in range(jobs)]
+        for held in zip(self.limits, self.programs):
+            self.free.put(held)
 
     def close(self):
         self.pages.close()
-        for limit in self.limits:
-            limit.close()
+        for one in self.limits + self.programs:
+            one.close()
 
     def address_space(self):
         with tempfile.TemporaryDirectory() as name:
@@ -108,7 +110,7 @@ class Test:
     def tight(self, folder, share):
         """A run near its least budget, with those at it and below it."""
         asked = self.fit(folder, 1 << 20, limit=1 << 40)
-        if asked["exit"] != 3 or not named(asked["message"]):
+        if asked["exit"] != REFUSED or not named(asked["message"]):
             return {**asked, "wrong": [f"it trained in 1 MiB, or failed: {asked['exit']}"]}
         least, bytes_ = named(asked["message"])
         works, less = self.fit(folder, bytes_, text=least), self.fit(folder, bytes_ * 98 // 100)
@@ -118,14 +120,15 @@ class Test:
         line["wrong"] += planned[0]["wrong"] + planned[1]["wrong"]
         line.update(least=bytes_, asked_seconds=asked["seconds"], at_least=works, at_less=less["exit"])
         line["wrong"] += works["wrong"] + less["wrong"] + self.offers(folder, less)
-        if works["exit"] != 0:
+        if works["exit"] == REFUSED:
             line["wrong"].append(f"the least budget that was named, {least}, does not work")
         line["by_chance"] = []
-        if less["exit"] != 3:
+        if less["exit"] != REFUSED:
             line["by_chance"].append(f"the least budget that was named, {least}, is not the least by 2 %")
-        if plans != [works["exit"], less["exit"]]:
-            line["by_chance"].append(f"plan ends with {plans} where fit ends with {[works['exit'], less['exit']]}")
-        if line["exit"] != 0:
+        fits = [works["exit"], less["exit"]]
+        if [end == REFUSED for end in plans] != [end == REFUSED for end in fits]:
+            line["by_chance"].append(f"plan ends with {plans} where fit ends with {fits}")
+        if line["exit"] == REFUSED:
             line["wrong"].append(f"it was refused above the least budget that was named, {least}")
         return line
 
@@ -133,17 +136,17 @@ class Test:
         """What is wrong with what a refusal offers in place of more memory."""
         found = re.findall(r"or with (--batch-size \d+|fit\.optimizer=\w+)", refused.get("message", ""))
         return [f"{offer} was offered for {refused['budget']} bytes and does not fit" for offer in found
-                if self.fit(folder, refused["budget"], more=offer.split())["exit"] != 0]
+                if self.fit(folder, refused["budget"], more=offer.split())["exit"] == REFUSED]
 
     def works_as_named(self, folder, refused, command="fit", more=()):
         """What is wrong with the budget that a refusal names."""
-        if refused["exit"] != 3:
+        if refused["exit"] != REFUSED:
             return []
         if not named(refused["message"]):
             return [f"a refusal names no budget: {refused['message']}"]
         text, bytes_ = named(refused["message"])
         works = self.fit(folder, bytes_, text=text, command=command, more=more)
-        if works["exit"] == 3:
+        if works["exit"] == REFUSED:
             return [f"{command}: {text}, which was named for {refused['budget']} bytes, does not work: {works['message']}"]
         return [f"{command} within {text}: {what}" for what in works["wrong"]]
 
@@ -153,7 +156,7 @@ class Test:
         for command, more in (("evaluate", ()), ("predict", ("--output", draw.choice(("predicted.npy", "predicted.csv"))))):
             asked = self.fit(folder, 1 << 20, limit=1 << 40, command=command, more=more)
             wrong += asked["wrong"] + self.works_as_named(folder, asked, command, more)
-            if asked["exit"] != 3 or not named(asked["message"]):
+            if asked["exit"] != REFUSED or not named(asked["message"]):
                 wrong.append(f"{command} names no budget: {asked}")
                 continue
             near = int(named(asked["message"])[1] * (0.7 + 0.6 * draw.random())) // 4096 * 4096
@@ -169,15 +172,17 @@ class Test:
         if not budgets:
             return [f"there is no curve: {asked}"]
         return [f"{budget} bytes, of the curve, do not work" for budget in (budgets[0], draw.choice(budgets))
-                if self.fit(folder, budget)["exit"] != 0]
+                if self.fit(folder, budget)["exit"] == REFUSED]
 
     def fit(self, folder, budget, text=None, limit=None, command="fit", more=()):
         """`text` is the budget as the program wrote it; it is held to its budget unless there is a limit."""
-        words = [str(self.snug), command, "run.yaml", "--json", "--memory", text or str(budget), *more]
-        start = time.monotonic()
         held = self.free.get()
+        group, program = held
+        words = [program.path, command, "run.yaml", "--json", "--memory", text or str(budget), *more]
+        start = time.monotonic()
         try:
-            result = held.run(words, limit or budget // 4096 * 4096, cwd=folder, capture_output=True, text=True, timeout=300)
+            result = group.run(words, limit or budget // 4096 * 4096, cwd=folder, capture_output=True, text=True, timeout=300,
+                               env=program.environment)
         finally:
             self.free.put(held)
         line = {"command": command, "budget": budget, "exit": result.returncode, "seconds": round(time.monotonic() - start, 2),
@@ -197,7 +202,7 @@ class Test:
     def wrong(line):
         if line["killed"]:
             yield "killed"
-        if line["exit"] not in (0, 3):
+        if line["exit"] not in (0, REFUSED, DIVERGED):
             yield f"exit code {line['exit']}"
         # A model's file is read through the page cache, which is charged, too, and given up at the limit.
         if line["failures"] and line["command"] in ("fit", "plan"):
@@ -216,7 +221,8 @@ class Test:
 def text_of(lines):
     done = [line for line in lines if line["exit"] == 0]
     over = sorted(line["planned"] - line["peak"] for line in done if "planned" in line)
-    text = f"{len(lines)} runs: {len(done)} trained, {sum(line['exit'] == 3 for line in lines)} refused, "
+    text = f"{len(lines)} runs: {len(done)} trained, {sum(line['exit'] == REFUSED for line in lines)} refused, "
+    text += f"{sum(line['exit'] == DIVERGED for line in lines)} ended by the guard, "
     text += f"{sum(line['killed'] for line in lines)} killed, {sum(bool(line['wrong']) for line in lines)} wrong, "
     text += f"{sum(bool(line.get('by_chance')) for line in lines)} decided by chance"
     tight = [line for line in lines if "at_less" in line]
@@ -254,8 +260,8 @@ def main():
     end = time.monotonic() + options.seconds
     with contextlib.closing(Test(options.snug, options.jobs)) as test:
         print(f"held by {test.limits[0].name}; huge pages: {', '.join(test.pages.words)}", flush=True)
-        todo = [number for number in range(options.first, options.first + options.runs) if number not in known]
-        for line in lines_of(test, todo, options.jobs, end):
+        missing = [number for number in range(options.first, options.first + options.runs) if number not in known]
+        for line in lines_of(test, missing, options.jobs, end):
             lines.append(line)
             if options.log:
                 with options.log.open("a") as log:

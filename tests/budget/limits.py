@@ -1,9 +1,11 @@
 """A process held to a number of bytes: by a memory cgroup of its own, or else by its address space."""
 
 import contextlib
+import os
 import pathlib
 import re
 import resource
+import shutil
 import subprocess
 import tempfile
 
@@ -31,17 +33,33 @@ class ProgramFiles:
     def __init__(self):
         self.paths = {}
 
-    def of(self, program):
+    def of(self, program, environment=None):
         if program not in self.paths:
-            shown = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+            shown = subprocess.run(["ldd", program], capture_output=True, text=True, env=environment).stdout
             self.paths[program] = [program, *re.findall(r"(/\S+) \(0x", shown)]
         return self.paths[program]
 
-    def read(self, program):
-        for path in self.of(program):
+    def read(self, program, environment=None):
+        for path in self.of(program, environment):
             with open(path, "rb", buffering=0) as file:
                 while file.read(1 << 20):
                     pass
+
+
+class OwnProgram:
+    """A program and its libraries in files that nobody else has: of two processes that touch the same page of a file at the
+    same moment one goes without what the system maps around it, and is smaller by up to 0.8 MiB."""
+
+    def __init__(self, program):
+        # Beside it: /tmp may be memory, whose pages are others.
+        self.folder = tempfile.TemporaryDirectory(prefix="snug-budget-", dir=program.parent)
+        for path in ProgramFiles().of(str(program)):
+            shutil.copy(path, self.folder.name)
+        self.path = str(pathlib.Path(self.folder.name, program.name))
+        self.environment = os.environ | {"LD_LIBRARY_PATH": self.folder.name}
+
+    def close(self):
+        self.folder.cleanup()
 
 
 class Cgroup:
@@ -75,7 +93,7 @@ class Cgroup:
     def run(self, words, limit, **options):
         """The result, with .peak, .failures (times that the limit was reached) and .killed."""
         self.empty()
-        self.files.read(words[0])
+        self.files.read(words[0], options.get("env"))
         self.write("limit", 1 << 40)
         self.write("peak", 0)
         failures, kills = self.failures(), self.kills()

@@ -4,6 +4,7 @@ usage: commands_test.py SNUG     SNUG is the program
 """
 
 import json
+import shlex
 import unittest
 
 import snug_case
@@ -69,6 +70,14 @@ class Budget(ArraysCase):
             self.refuses(3, "the budget of 1.0 GiB", "largest part", "GiB", "it fits with --memory",
                          words=(command, "run.yaml", "model.0.dense.units=3000000000", "--memory", "1GiB"))
 
+    @unittest.skipIf(SANITIZED, "a budget")
+    def test_a_budget_that_this_machine_does_not_have(self):
+        """Plan says that it is for another machine, and fit does not advise the budget that it has just cut down."""
+        words = ("run.yaml", "model.0.dense.units=30000000000", "--memory", "40000GiB")
+        self.assertRegex(self.passes("plan", *words), "It fits, but not this machine, which leaves .*B. Next, on one with more: snug fit")
+        self.assertRegex(self.fails(3, "fit", *words), r"it fits with --memory \d+MiB on a machine that has so much \(this one leaves .*B\)")
+        self.assertNotIn("on a machine", self.fails(3, "fit", "run.yaml", "--memory", "4MiB"))
+
     def test_dry_run(self):
         result = self.json("fit", "run.yaml", "--dry-run")
         self.assertEqual(result["exit"], 0)
@@ -79,8 +88,21 @@ class Budget(ArraysCase):
     @unittest.skipIf(SANITIZED, "a budget")
     def test_plan(self):
         text = self.passes("plan", "run.yaml", "--memory", "64MiB")
+        self.assertRegex(text, r"a step, with its rows \(measured\) +[\d.e+]+ ms")
+        self.assertGreater(self.json("plan", "run.yaml", "--memory", "64MiB")["step_ns"], 0)
         for part in ("batches of 16 rows", "weights", "budget", "64.0 MiB", "peak"):
             self.assertIn(part, text)
+
+    def test_what_is_drawn_is_of_one_size(self):
+        for option in ("--curve", "--html", "--dump-problem"):
+            self.refuses(2, f"{option} drawn.file: it is of one batch size, and --batch-size gives 2",
+                         words=("plan", "run.yaml", "--batch-size", "8,16", option, "drawn.file"))
+            self.assertFalse((self.folder / "drawn.file").exists())
+
+    def test_next_commands_work_as_they_are_printed(self):
+        text = self.passes("fit", "run.yaml", "--epochs", "1", "--seed", "3")
+        line = next(line for line in text.splitlines() if "larger batches" in line)
+        self.passes(*shlex.split(line.split(": snug ")[1]))
 
     @unittest.skipIf(SANITIZED, "a budget")
     def test_plan_of_several_sizes(self):

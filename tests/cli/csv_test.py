@@ -57,6 +57,19 @@ class Fit(Case):
         self.assertGreater(summary["metrics"]["val_accuracy"], 0.85)
         self.assertLess(summary["peak_resident_bytes"], 256 << 20)
 
+    def test_rows_that_a_quote_has_swallowed_are_told(self):
+        """Before each fit, and by check."""
+        rows = adult_rows(1000, 1)
+        for row in (110, 210):
+            rows[row][1] = '"Private'
+        self.write_table("adult.csv", rows)
+        said = "adult.csv: line 112: the quoted cell runs on for 101 lines; is its closing quote missing?"
+        for _ in range(2):
+            self.assertIn("warning: " + said, self.says("fit", "run.yaml"))
+        done = self.snug("check", "adult.csv")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn(said, done.stdout)
+
     def test_the_resolved_file_says_what_was_chosen_and_runs_again(self):
         first = self.fits()
         resolved = self.folder / "runs/run/1/run.yaml"
@@ -251,6 +264,24 @@ class BadRows(Case):
         self.assertIn("column 1 is nan", rejected)
 
 
+    def test_names_are_no_amounts(self):
+        sorts = [[row[0], row[1]] for row in adult_rows(60, 1)]
+        self.write_table("adult.csv", sorts, header="age, sort")
+        self.edit(", validation: test.csv, label: income", ", label: sort, on_bad_row: skip, bad_rows_at_most: 1",
+                  "loss: binary_crossentropy", "loss: mse", ", activation: sigmoid", "", ", metrics: [accuracy]", "")
+        self.assertIn("the labels are names of 3 classes, and mean_squared_error takes their numbers, 0 to 2, for amounts",
+                      self.says("fit", "run.yaml"))
+
+    def test_the_guard_names_the_line_of_a_row_of_a_split(self):
+        rows = adult_rows(100, 1)
+        rows[60][0] = "3e38"
+        self.write_table("adult.csv", rows)
+        self.edit(", validation: test.csv", ", split: random, columns: {age: {use: as_is, missing: refuse}}",
+                  "loss: binary_crossentropy", "loss: mse", ", activation: sigmoid", "", "epochs: 5",
+                  "epochs: 5, validation_split: 0.2, seed: 3")
+        self.refuses(5, " for adult.csv: line 62, the first of the step's nodes")
+
+
 class Check(Case):
     def test_a_clean_file(self):
         text = self.passes("check", "adult.csv", "--label", "income")
@@ -312,6 +343,7 @@ class Predict(Case):
         self.passes("predict", model, "data=one.csv", "--output", "one_out.csv")
         alone = self.read("one_out.csv").splitlines()
         self.assertEqual(alone, [every[0], every[18]])
+        self.refuses(2, "the data has no targets", "beside \"one.csv\" there is none", words=("evaluate", model, "data=one.csv"))
         self.passes("predict", "run.yaml", "--output", "by_run.csv")
         with zipfile.ZipFile(self.folder / model) as file:
             metadata = json.loads(file.read("metadata.json"))
@@ -362,6 +394,30 @@ class Predict(Case):
         result = self.snug("predict", "runs/run/1/last.keras", "data=bad.csv", "--output", "o.csv")
         self.assertEqual(result.returncode, 4, result.stderr)
         self.assertIn("Never-seen", result.stderr)
+
+    def test_categories_of_other_rows_may_be_taken_for_missing_ones(self):
+        """By a model that was trained without saying so."""
+        self.passes("fit", "run.yaml")
+        header = "age, workclass, hours"
+        self.write_table("bad.csv", [["40", "Never-seen", "40"]], header)
+        self.write_table("missing.csv", [["40", "?", "40"]], header)
+        for words in (("runs/run/1/best.keras",), ("run.yaml",)):
+            words = ("predict", *words, "--output", "o.csv")
+            self.refuses(4, "(columns: {workclass: {unseen: missing}} takes it for a missing one)",
+                         words=(*words, "data=bad.csv"))
+            self.passes(*words, "data=missing.csv")
+            expected = self.read("o.csv")
+            self.passes(*words, "data=bad.csv", "data.columns={workclass: {unseen: missing}}")
+            self.assertEqual(self.read("o.csv"), expected)
+
+    def test_columns_stay_as_they_were_fitted(self):
+        self.passes("fit", "run.yaml", "data.columns={age: min_max}")
+        words = ("evaluate", "runs/run/1/best.keras", "data=test.csv")
+        self.passes(*words, "data.columns={age: min_max}")
+        self.refuses(2, "the model was trained with age as min_max; leave this out, or train another",
+                     words=(*words, "data.columns={age: standardise}"))
+        self.refuses(2, 'the model was trained on a table without a column "agee"',
+                     words=(*words, "data.columns={agee: drop}"))
 
 
 if __name__ == "__main__":

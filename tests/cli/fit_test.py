@@ -138,8 +138,17 @@ class Checkpoints(ArraysCase):
         history = [self.read(f"runs/{name}/1/history.csv") for name in ("whole", "run")]
         self.assertEqual(history[0], history[1])
 
+    def test_resume_warns_of_other_data(self):
+        self.passes("fit", "run.yaml", "--epochs", "2")
+        self.assertNotIn("is not what it was", self.says("fit", "run.yaml", "--resume", "--epochs", "3"))
+        self.write_x([2.0] * (self.ROWS * self.FEATURES))
+        text = self.says("fit", "run.yaml", "--resume", "--epochs", "4")
+        self.assertIn("the training data is not what it was when the checkpoint was written: x.npy: row 0 has other "
+                      "numbers, and so have 31 more", text)
+        self.assertNotIn("is not what it was", self.says("fit", "run.yaml", "--resume", "--epochs", "5"))
+
     def test_a_newer_run_beside_it_is_named(self):
-        """--resume would go on with that one."""
+        """--resume alone would go on with that one."""
         command = self.command("fit", "run.yaml", "--epochs", "1000000", "fit.verbose=2")
         with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, text=True) as process:
             while "7/7" not in (line := process.stdout.readline()):
@@ -147,11 +156,36 @@ class Checkpoints(ArraysCase):
             self.passes("fit", "run.yaml", "--epochs", "1")
             process.send_signal(signal.SIGINT)
             out, _ = process.communicate(timeout=60)
-        self.assertIn("move runs/run/2, a newer run of the name, to another place first", out)
-        (self.folder / "runs/run/2").rename(self.folder / "elsewhere")
+        self.assertIn("go on where it stopped: snug fit run.yaml --run 1 --resume\n", out)
         steps = json.loads(self.read("runs/run/1/summary.json"))["steps"]
-        resumed = self.json("fit", "run.yaml", "--resume", "--epochs", str(steps // 7 + 2))
+        resumed = self.json("fit", "run.yaml", "--resume", "--run", "1", "--epochs", str(steps // 7 + 2))
         self.assertEqual(resumed["directory"], "runs/run/1")
+
+    def test_an_older_run_is_gone_on_with(self):
+        """With its own settings; the newest is left alone."""
+        self.passes("fit", "run.yaml", "fit.seed=5")
+        self.passes("fit", "run.yaml", "fit.seed=6")
+        newest = self.read("runs/run/2/summary.json")
+        text = self.passes("fit", "run.yaml", "--resume", "--run", "1", "--epochs", "4")
+        self.assertIn("As at the start of runs/run/1: fit.seed=5", text)
+        self.assertIn("snug predict run.yaml --run 1 --output predictions.csv", text)
+        of_files = [self.json("evaluate", f"runs/run/{n}/best.keras", "data.x=x.npy", "data.y=y.npy",
+                              "fit.batch_size=16")["metrics"] for n in (1, 2)]
+        self.assertNotEqual(of_files[0], of_files[1])
+        for n in (1, 2):
+            self.assertEqual(self.json("evaluate", "run.yaml", "--run", str(n))["metrics"], of_files[n - 1])
+        self.refuses(2, "runs/run/3: this run has left no model", words=("evaluate", "run.yaml", "--run", "3"))
+        self.assertEqual(json.loads(self.read("runs/run/1/summary.json"))["epochs"], 4)
+        self.assertEqual(self.read("runs/run/2/summary.json"), newest)
+        # The run file that stands in a run is that run's.
+        self.assertEqual(self.json("fit", "runs/run/1/run.yaml", "--resume", "--epochs", "5")["directory"], "runs/run/1")
+        self.refuses(2, "runs/run/3: there is no such run", "the newest of the name is runs/run/2",
+                     words=("fit", "run.yaml", "--resume", "--run", "3"))
+        self.refuses(2, "--run 1: it names the run that --resume goes on with; give --resume too",
+                     words=("fit", "run.yaml", "--run", "1"))
+        for wrong in ("--resume=1", "--resume 1", "--resume runs/run/1"):
+            self.refuses(2, "--resume takes no value", "give --resume --run 1", words=("fit", "run.yaml", *wrong.split()))
+        self.refuses(2, "--run 0", "a whole number of 1 or more", words=("fit", "run.yaml", "--resume", "--run", "0"))
 
     def test_terminated_and_resumed(self):
         command = self.command("fit", "run.yaml", "--epochs", "1000000", "--json", "fit.verbose=2")
@@ -173,6 +207,30 @@ class Checkpoints(ArraysCase):
         lines = self.read("runs/run/1/history.csv").splitlines()
         self.assertEqual([line.split(",")[0] for line in lines[1:]], [str(i) for i in range(epochs)])
 
+    def test_a_run_that_never_began_is_not_the_newest(self):
+        """Its mistake would come back with --resume."""
+        self.passes("fit", "run.yaml")
+        self.refuses(2, "val_loss", words=("fit", "run.yaml", "fit.callbacks=[early_stopping]"))
+        self.refuses(6, "no/log.csv", words=("fit", "run.yaml", "fit.callbacks=[csv_logger: no/log.csv]"))
+        self.assertEqual([path.name for path in (self.folder / "runs/run").iterdir()], ["1"])
+        resumed = self.json("fit", "run.yaml", "--resume", "--epochs", "3")
+        self.assertEqual((resumed["directory"], resumed["epochs"]), ("runs/run/1", 3))
+
+    def test_a_log_is_not_written_over_what_is_read(self):
+        self.passes("fit", "run.yaml")
+        (self.folder / "link.npy").symlink_to("x.npy")
+        model = "runs/run/1/best.keras"
+        names = ("x.npy", "link.npy", "./y.npy", "run.yaml", model)
+        before = [(self.folder / name).read_bytes() for name in names]
+        for name, what in zip(names, 3 * ["among the data"] + ["the run file itself", "the model that is read"]):
+            for callback in (f"csv_logger: {name}", f"CSVLogger: {{filename: {name}, append: true}}"):
+                self.refuses(2, f"csv_logger {name}: this file is {what}",
+                             words=("fit", "run.yaml", f"fit.callbacks=[{callback}]", *([f"model={model}"] if name == model else [])))
+        self.assertEqual([(self.folder / name).read_bytes() for name in names], before)
+        self.assertEqual([path.name for path in (self.folder / "runs/run").iterdir()], ["1"])
+        self.passes("fit", "run.yaml", "fit.callbacks=[csv_logger: log.csv]")
+        self.passes("fit", "run.yaml", "fit.callbacks=[csv_logger: log.csv]")
+
     def test_nothing_to_resume(self):
         self.refuses(2, "there is no run to go on with", words=("fit", "run.yaml", "--resume"))
 
@@ -193,7 +251,7 @@ class Checkpoints(ArraysCase):
         file = "runs/run/1/checkpoints/0000000014.ckpt"
         shown = self.passes("checkpoint", "show", file)
         for part in ("progress", "epoch = 2", "weights/dense/kernel", "float32[8, 16]", "optimizer/0/iteration",
-                     "all 11 checksums are right"):
+                     "all 12 checksums are right"):
             self.assertIn(part, shown)
         self.assertIn("good", self.passes("checkpoint", "verify", file))
         listed = self.json("checkpoint", "show", file)

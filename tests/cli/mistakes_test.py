@@ -26,6 +26,11 @@ class RunFileMistakes(ArraysCase):
         self.edit("- dropout: 0.1", "- dropuot: 0.1")
         self.refuses(2, "run.yaml:4: ", "dropuot", "dropout")
 
+    def test_a_layer_that_merges_gets_one_value(self):
+        for layer in ("add", "multiply", "average", "maximum", "minimum", "concatenate", "subtract", "dot: 1"):
+            self.edit("- dropout: 0.1", "- " + layer)
+            self.refuses(2, "run.yaml:4: ", layer.split(":")[0] + ": it merges several values", "in C++", ".keras file")
+
     def test_unknown_activation(self):
         self.edit("activation: relu", "activation: rellu")
         self.refuses(2, "run.yaml:3: ", "rellu", "relu")
@@ -109,6 +114,15 @@ class RunFileMistakes(ArraysCase):
         self.write("run.yaml", "- a\n")
         self.refuses(2, "run.yaml:1: ", "a map with the sections data, model and fit")
 
+    def test_run_files_may_be_long_and_utf_16(self):
+        """A run of a wide table writes such ones; what is longer is data."""
+        self.write("run.yaml", self.RUN_FILE + "# a long comment\n" * 100000)
+        self.passes("fit", "run.yaml")
+        self.write("run.yaml", self.RUN_FILE.encode("utf-16"))
+        self.passes("fit", "run.yaml")
+        self.write("run.yaml", "#" * (17 << 20))
+        self.refuses(2, f"this is no run file, for it has {17 << 20} bytes", "snug check run.yaml")
+
     def test_forms_that_are_another(self):
         self.write("run.yaml", self.RUN_FILE.replace("  loss", "\tloss"))
         self.refuses(2, "run.yaml:", "this is no YAML", "a line begins with a tab")
@@ -156,6 +170,7 @@ class RunFileMistakes(ArraysCase):
     def test_settings_in_the_wrong_place(self):
         line = ("fit", "run.yaml")
         self.refuses(2, "fit.optimizer.adam.learning_rate=0.1", words=(*line, "fit.learning_rate=0.1"))
+        self.refuses(2, "fit.optimizer.sgd.learning_rate=0.1", words=(*line, "fit.learning_rate=0.1", "fit.optimizer=sgd"))
         self.refuses(2, "fit.optimizer.adam.learning_rate=0.1", words=(*line, "fit.optimizer.learning_rate=0.1"))
         self.refuses(2, "callbacks: [early_stopping: {patience: 3}]", words=(*line, "fit.patience=3"))
         self.refuses(2, "model.0 is dense", "model.0.dense.units", words=(*line, "model.0.units=3"))
@@ -165,6 +180,22 @@ class RunFileMistakes(ArraysCase):
         for setting in ("fit.batch_size=0", "fit.validation_split=1.5", "fit.validation_split=-0.1",
                         "fit.optimizer={adam: -0.1}"):
             self.refuses(2, f"snug fit: {setting}: ", words=("fit", "run.yaml", setting))
+
+
+    def test_class_weights_that_say_nothing(self):
+        for value, part in (("{7: 2}", "names the class 7, but the model tells 2 apart, 0 to 1"),
+                            ("{0: 0, 1: 0}", "is 0 for every class, so nothing would be learned"),
+                            ("balanced", "a weight for each class, such as {0: 1, 1: 5}"),
+                            ("{1: -3}", "class 1 is -3, which would raise its loss")):
+            self.refuses(2, part, words=("fit", "run.yaml", f"fit.class_weight={value}"))
+        self.passes("fit", "run.yaml", "fit.class_weight={0: 0}")
+
+    def test_factors_below_zero(self):
+        for setting, part in (("model.0.dense.kernel_regularizer={l2: -1}", "l2 is -1; it must be a number of 0 or more"),
+                              ("fit.optimizer={adamw: {weight_decay: -1}}", "weight_decay is -1"),
+                              ("fit.optimizer={sgd: {learning_rate: {exponential_decay: {initial_learning_rate: -1}}}}",
+                               "learning_rate is -1, which would raise the loss")):
+            self.refuses(2, part, words=("fit", "run.yaml", setting))
 
 
 class DataMistakes(ArraysCase):

@@ -4,11 +4,12 @@ usage: predict_test.py SNUG     SNUG is the program
 """
 
 import csv
+import pathlib
 import random
 import unittest
 
 import snug_case
-from snug_case import SANITIZED, Case, png
+from snug_case import SANITIZED, Case, npy, png
 
 
 class Tables(Case):
@@ -48,6 +49,38 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
         for row in rows:
             self.assertEqual(max(self.SORTS, key=lambda sort: float(row[sort])), row["class"])
         self.assertEqual(self.json("predict", "run.yaml", "--output", "out.npy")["classes"], self.SORTS)
+
+    def test_evaluate_measures_what_it_is_told_to(self):
+        self.passes("fit", "run.yaml")
+        measured = self.json("evaluate", "run.yaml")["metrics"]
+        more = self.json("evaluate", "run.yaml", "fit.metrics=[accuracy, sparse_categorical_crossentropy]")["metrics"]
+        self.assertEqual(list(measured), ["loss"])
+        self.assertEqual(list(more), ["accuracy", "loss", "sparse_categorical_crossentropy"])
+        self.assertEqual(more["loss"], measured["loss"])
+        self.assertAlmostEqual(more["sparse_categorical_crossentropy"], more["loss"], 5)
+        words = ("evaluate", "runs/run/1/best.keras", "data=test.csv")
+        other = self.json(*words, "fit.loss={sparse_categorical_crossentropy: {ignore_class: 0}}")["metrics"]
+        self.assertNotEqual(other["loss"], measured["loss"])
+        self.assertEqual(self.json(*words)["metrics"], measured)
+
+    def test_rows_of_another_shape(self):
+        self.passes("fit", "run.yaml")
+        self.write("x.npy", npy((2, 5), [0.5] * 10))
+        self.refuses(2, "x.npy: a row has the shape [5], but the model's input", "wants [2]", "train a model",
+                     words=("predict", "runs/run/1/best.keras", "data.x=x.npy", "--output", "out.csv"))
+
+    def test_models_with_several_inputs_are_for_programs(self):
+        self.write("x.npy", npy((2, 5), [0.5] * 10))
+        model = pathlib.Path(__file__).parent.parent / "golden/fits/two_branch/model.keras"
+        for words in (("fit",), ("evaluate",), ("predict", "--output", "out.csv")):
+            self.refuses(2, "the model has 2 inputs and ", "a run file has data for one of each; use it in C++",
+                         words=(words[0], str(model), *words[1:], "data.x=x.npy", "data.y=x.npy"))
+
+    def test_layers_are_those_that_were_trained(self):
+        self.passes("fit", "run.yaml")
+        for words in (("evaluate", "run.yaml"), ("predict", "run.yaml", "--output", "out.csv")):
+            self.refuses(2, "model.0.dense.units=9: runs/run/1/best.keras was trained with the layers that it has",
+                         "snug fit run.yaml model.0.dense.units=9", words=(*words, "model.0.dense.units=9"))
 
     @unittest.skipIf(SANITIZED, "a budget")
     def test_a_budget_that_is_too_small(self):
@@ -181,6 +214,19 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, metrics: [
         self.assertEqual(len(lines), 2)
         self.fails(2, *words, "data.train.image_size=[9, 9]")
 
+    def test_another_folder_is_read_whole(self):
+        """Though the run file trains on a part of its own; a part is taken where the command line asks for it."""
+        part = "image_size: [8, 8], validation_split: 0.25, seed: 1, subset: "
+        self.edit("{image_folder: pics, image_size: [8, 8]}",
+                  f"{{image_folder: pics, {part}training}}, validation: {{image_folder: pics, {part}validation}}")
+        self.passes("fit", "run.yaml")
+        for i in range(8):
+            self.write(f"new/red/{i}.png", png(9, 9, (210, 25, i)))
+        for folder, settings, rows in (("train", [], 8), ("validation", [], 8), ("train", ["data.train.subset=validation"], 2)):
+            self.passes("predict", "run.yaml", f"data.{folder}.image_folder=new", *settings, "--output", "out.csv")
+            self.assertEqual(len(self.read("out.csv").splitlines()), 1 + rows)
+        self.assertEqual(self.json("evaluate", "run.yaml", "data.train.image_folder=new")["rows"], 8)
+
     def test_a_class_keeps_its_number(self):
         self.passes("fit", "run.yaml")
         self.write("test/red/1.png", png(9, 9, (210, 25, 12)))
@@ -215,6 +261,25 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
         self.write("one.txt", "pos\npos\n")
         scored = self.json("evaluate", "run.yaml", "data.train={text: new.txt, labels: one.txt}")
         self.assertEqual(scored["rows"], 2)
+
+    def test_predictions_that_are_no_numbers_have_no_class(self):
+        """Of a text without words, masked, nothing is left to be averaged: NaN, in Keras too."""
+        self.edit("output_dim: 4}, flatten", "output_dim: 4, mask_zero: true}, global_average_pooling1d")
+        self.write("t.txt", "good film\nbad film\n" * 6)
+        self.write("l.txt", "pos\nneg\n" * 6)
+        self.passes("fit", "run.yaml")
+        self.write("new.txt", "good\n\nbad\n...\n")
+        words = ("predict", "run.yaml", "data=new.txt", "--output", "out.csv")
+        self.assertIn("warning: 2 of 4 rows have predictions that are not finite, the first of them new.txt: ",
+                      self.says(*words))
+        lines = self.read("out.csv").splitlines()[1:]
+        self.assertEqual([line.split(",")[2] for line in lines], ["pos", "", "neg", ""])
+        self.assertEqual(lines[1], "nan,nan,")
+        self.assertEqual(self.json(*words)["rows_not_finite"], 2)
+        self.write("one.txt", "pos\n" * 4)
+        text = self.says("evaluate", "run.yaml", "data.train={text: new.txt, labels: one.txt}")
+        self.assertIn("warning: loss is not finite", text)
+        self.assertIn(" - loss: nan", text)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import unittest
+import zipfile
 
 import snug_case
 from snug_case import SANITIZED, ArraysCase, npy
@@ -58,6 +59,23 @@ class Suggestions(ArraysCase):
         text = self.passes("fit", "run.yaml", "--epochs", "40", "fit.callbacks=[early_stopping: "
                            "{monitor: loss, patience: 1, min_delta: 100}]")
         self.assertNotIn("train longer", text)
+
+    def test_nothing_is_said_to_fall_that_does_not(self):
+        text = self.passes("fit", "run.yaml", "--epochs", "1")
+        self.assertIn("train longer:   ", text)
+        text = self.passes("fit", "run.yaml", "fit.optimizer={sgd: 0}", "model.1.dropout=0", "fit.reproducible=true",
+                           "fit.shuffle=false", "--epochs", "3")
+        self.assertNotIn("train longer", text)
+
+    def test_a_run_without_a_loss(self):
+        """Every batch is left out: each has a row whose loss overflows."""
+        x = [1e30] * (self.ROWS * self.FEATURES)
+        self.write_x(x)
+        text = self.passes("fit", "run.yaml", "fit.loss=mse", "fit.guard={policy: skip, most_skips: 1000, "
+                           "most_skips_in_a_row: 1000}", "fit.steps_per_epoch=5", "--batch-size", "10",
+                           "model.2.dense.activation=linear")
+        self.assertIn("no epoch has a loss: every batch was left out; the warnings above say why", text)
+        self.assertNotIn("use it", text)
 
     def test_a_run_that_has_nothing_left_to_do(self):
         """It says so, and what it advises trains further."""
@@ -151,6 +169,31 @@ class Remembered(ArraysCase):
         self.assertEqual(before, {path: path.read_bytes() for path in before})
         self.assertEqual(self.json(*resume)["epochs"], 4)
 
+    def test_a_run_file_that_was_edited_is_told_of(self):
+        self.passes("fit", "run.yaml")
+        self.assertNotIn("has changed", self.says("fit", "run.yaml", "--resume", "--epochs", "3"))
+        self.edit("activation: relu", "activation: tanh", "metrics: [accuracy]", "metrics: [accuracy]\n  guard: skip")
+        text = self.says("fit", "run.yaml", "--resume", "--epochs", "4")
+        self.assertIn("the run file has changed since this run was started last: fit.guard is skip, and was not given; "
+                      "model.0.dense.activation is tanh, and was relu.", text)
+        self.assertNotIn("has changed", self.says("fit", "run.yaml", "--resume", "--epochs", "5"))
+        # What the line itself says is known to whoever writes it.
+        self.assertNotIn("has changed", self.says("fit", "run.yaml", "--resume", "--epochs", "6", "fit.guard=stop"))
+
+    def test_a_run_whose_checkpoints_are_all_damaged(self):
+        self.passes("fit", "run.yaml")
+        for path in (self.folder / "runs/run/1/checkpoints").glob("*.ckpt"):
+            path.write_bytes(path.read_bytes()[:1000])
+        line = self.refuses(6, "checkpoints can be read", "its model last.keras is there",
+                            words=("fit", "run.yaml", "--resume", "--epochs", "4"))
+        self.assertEqual(self.json(*shlex.split(line[line.index("snug fit run.yaml"):])[1:])["directory"], "runs/run/2")
+
+    def test_a_checkpoint_is_no_run_file(self):
+        self.passes("fit", "run.yaml")
+        checkpoint = next((self.folder / "runs/run/1/checkpoints").glob("*.ckpt"))
+        self.refuses(2, "this is a checkpoint, and no run file", "snug fit run.yaml --resume",
+                     words=("fit", str(checkpoint), "--resume"))
+
     def test_a_run_without_checkpoints(self):
         """One that has ended is not trained over; one that had not come to its first one begins anew, and says so."""
         self.passes("fit", "run.yaml", "fit.checkpoint=off", "fit.seed=3")
@@ -167,6 +210,29 @@ class Remembered(ArraysCase):
         self.assertIn("was stopped before its first checkpoint", text)
         self.assertIn("it begins anew", text)
         self.assertNotIn("begins anew", self.says("fit", "run.yaml", "--resume", "--epochs", "4"))
+
+    def test_a_run_that_begins_anew_leaves_the_old_one_as_it_is(self):
+        self.passes("fit", "run.yaml", "fit.seed=3")
+        (self.folder / "runs/run/1/last.keras").unlink()
+        for checkpoint in (self.folder / "runs/run/1/checkpoints").glob("*.ckpt"):
+            checkpoint.unlink()
+        kept = {path: path.read_bytes() for path in (self.folder / "runs/run/1").glob("*.*")}
+        self.assertIn(self.folder / "runs/run/1/best.keras", kept)
+        again = self.json("fit", "run.yaml", "--resume", "--epochs", "4")
+        self.assertEqual((again["directory"], again["epochs"], again["seed"]), ("runs/run/2", 4, 3))
+        self.assertEqual({path: path.read_bytes() for path in (self.folder / "runs/run/1").glob("*.*")}, kept)
+
+    def test_other_callbacks_cannot_go_on(self):
+        """They are a mistake of the file, which is named with what to do."""
+        self.edit("epochs: 2", "epochs: 2\n  callbacks: [early_stopping: {monitor: loss, patience: 9}]")
+        self.passes("fit", "run.yaml")
+        resume = ("fit", "run.yaml", "--resume", "--epochs", "4")
+        for callbacks, change in (("[early_stopping: {monitor: loss, patience: 9}, csv_logger: log.csv]", "the callback CSVLogger was added, and"),
+                                  ("[]", "the callback EarlyStopping was removed, and"),
+                                  ("[terminate_on_nan]", "the callback TerminateOnNaN was added, EarlyStopping was removed, and")):
+            line = self.refuses(2, change, "take the change back", "runs/run/1/last.keras", words=(*resume, f"fit.callbacks={callbacks}"))
+        self.assertEqual(self.json(*shlex.split(line[line.index("snug fit run.yaml"):])[1:])["directory"], "runs/run/2")
+        self.assertEqual(self.json(*resume, "--run", "1", "fit.callbacks=[EarlyStopping: {monitor: loss, patience: 9}]")["epochs"], 4)
 
     def test_killed_and_resumed_without_a_word(self):
         words = ("fit", "run.yaml", "--epochs", "1000000", "--json", "fit.verbose=2", "fit.checkpoint.every_epochs=1",
@@ -192,6 +258,16 @@ class Remembered(ArraysCase):
         self.write("new.npy", npy((3, self.FEATURES), [0.5] * 3 * self.FEATURES))
         self.passes("predict", "run.yaml", "data.x=new.npy", "--output", "o.csv")
         self.assertEqual(len(self.read("o.csv").splitlines()), 4)
+
+    def test_files_one_by_one_in_the_place_of_one_that_held_all(self):
+        self.passes("fit", "run.yaml")
+        with zipfile.ZipFile(self.folder / "all.npz", "w") as file:
+            for name in ("x", "y"):
+                file.write(self.folder / f"{name}.npy", f"{name}.npy")
+        model = "runs/run/1/last.keras"
+        self.passes("fit", model, "data=all.npz", "name=more")
+        self.passes("fit", model, "name=more", "--resume", "--epochs", "4", "data.x=x.npy", "data.y=y.npy")
+        self.assertEqual(json.loads(self.read("runs/more/1/summary.json"))["epochs"], 4)
 
     def test_a_file_that_is_damaged_is_named(self):
         self.passes("fit", "run.yaml", "--epochs", "1")

@@ -111,7 +111,8 @@ def is_bits(section):
 
 def result_of(folder):
     """What must not differ: the history, the logs, the models and the whole state at the end but for the seconds."""
-    run = folder / "runs/run/1"
+    # One that is killed before its first checkpoint begins anew, as another run.
+    run = max((folder / "runs/run").iterdir(), key=lambda path: int(path.name))
     newest = sorted((run / "checkpoints").glob("0*.ckpt"))[-1]
     state = sections(newest)
     summary = json.loads((run / "summary.json").read_text())

@@ -1,0 +1,18 @@
+// What a run reads is not written over by what it writes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "snug/cli/run_file.h"
+
+namespace snug::cli {
+
+// Throws Error where one of the files is one that the run reads: of its data, its run file or its
+// model. `place` is where the user named it: "--output".
+void refuse_own_files(const RunFile& run, const std::string& place, const std::vector<Path>& files);
+
+// The same for the files that csv_logger writes.
+void refuse_logs_over_own_files(const RunFile& run);
+
+}  // namespace snug::cli
