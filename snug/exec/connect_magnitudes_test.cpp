@@ -21,8 +21,10 @@ using Doubles = std::vector<double>;
 // A program whose inputs can be set and whose results can be read.
 class Running {
  public:
-  Running(Graph& graph, const Values& results, int threads = 1)
-      : program_(make_program(graph, results, 1, {.threads = threads})),
+  Running(Graph& graph, const Values& results, int threads = 1, int64_t rows = 1,
+          const PartitionOptions& cut = {})
+      : program_(make_program(graph, results, rows, {.threads = threads}, kUnlimited,
+                              {.partition = cut})),
         arena_(program_.arena_bytes() + 64) {
     program_.bind(arena_.data(), std::vector<void*>(graph.value_count()));
   }
@@ -112,6 +114,38 @@ TEST(ConnectMagnitudes, OfTheGradientOfWeights) {
       } else {
         EXPECT_FALSE(std::isfinite(largest));
         EXPECT_FALSE(std::isfinite(run.get(noted)[0]));
+      }
+    }
+  }
+}
+
+// A note of one part's product is none of the sum: where rows are cut, the pass looks at the whole.
+TEST(ConnectMagnitudes, OfRowsInPartsAndInBlocks) {
+  constexpr int64_t kAll = 64;
+  const Doubles ones(kAll * 512, 1);
+  for (const PartitionOptions& cut :
+       {PartitionOptions{.parts = true, .forced_part_rows = 16, .one_lane = true},
+        PartitionOptions{.parts = true, .forced_part_rows = 16},
+        PartitionOptions{.parts = true, .reproducible = true},
+        PartitionOptions{.parts = true, .forced_part_rows = 16, .reproducible = true}}) {
+    for (const bool spoilt : {false, true}) {
+      Graph graph;
+      const Value x = graph.input("x", {DType::float32, {kRows, 200}});
+      const Value dy = graph.input("dy", {DType::float32, {kRows, 512}});
+      const Value norms =
+          ops::gradient_norms({ops::matmul(x, dy, {.transpose_a = true})}, SumOrder::any);
+      const Value largest = ops::largest_magnitudes(norms);
+      Running run(graph, {norms, largest}, 2, kAll, cut);
+      run.set(x, Doubles(ones.begin(), ones.begin() + kAll * 200));
+      Doubles first_is_nan = ones;
+      if (spoilt) first_is_nan[0] = NAN;
+      run.set(dy, first_is_nan);
+      run.run();
+      if (spoilt) {
+        EXPECT_TRUE(std::isnan(run.get(largest)[0]));
+      } else {
+        EXPECT_EQ(run.get(largest)[0], kAll);
+        EXPECT_EQ(run.get(norms)[0], 200.0 * 512 * kAll * kAll);
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 namespace snug::ops {
@@ -10,6 +11,18 @@ namespace {
 using Kind = UpdateRule::Kind;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Infinity where one of them is NaN, which std::max may pass over.
+double largest(std::initializer_list<double> terms) {
+  double most = 0;
+  for (const double term : terms) most = std::isnan(term) ? kInfinity : std::max(most, term);
+  return most;
+}
+
+// As the update forms it, in float32: of a beta near 1 nothing is left.
+double one_less_power(double beta, double t) {
+  return 1 - std::pow(static_cast<float>(beta), static_cast<float>(t));
+}
 
 // Magnitudes on the way of one update. Averages stay within what goes into them.
 struct Reach {
@@ -26,9 +39,9 @@ struct Reach {
     return weight + momentum * (1 + std::abs(rule.momentum)) + move;
   }
   double adam() const {
-    const double power_1 = 1 - std::pow(rule.beta_1, t), power_2 = 1 - std::pow(rule.beta_2, t);
+    const double power_1 = one_less_power(rule.beta_1, t), power_2 = one_less_power(rule.beta_2, t);
     const double top = moment() * rate * std::sqrt(power_2) / power_1;
-    return std::max({square(), moment(), top, weight + top / rule.epsilon});
+    return largest({square(), moment(), top, weight + top / rule.epsilon});
   }
   // The second moment holds at least its share of this gradient's square.
   double rms_prop() const {
@@ -37,41 +50,41 @@ struct Reach {
     constexpr double kRounding = 1e-6;
     if (rule.centered && square() * kRounding > rule.epsilon / 2) return kInfinity;
     const double move = rate * gradient / std::sqrt(rule.epsilon / 2);
-    return std::max(square(), weight + std::abs(rule.momentum) * slot + move);
+    return largest({square(), weight + std::abs(rule.momentum) * slot + move});
   }
   double adagrad() const {
-    return std::max(square(), weight + rate * gradient / std::sqrt(rule.epsilon));
+    return largest({square(), weight + rate * gradient / std::sqrt(rule.epsilon)});
   }
   double adadelta() const {
     const double top = std::sqrt(slot + rule.epsilon) * gradient;
     const double move = top / std::sqrt(rule.epsilon);
-    return std::max({square(), top, move * move + slot, weight + rate * move});
+    return largest({square(), top, move * move + slot, weight + rate * move});
   }
   double adamax() const {
     const double top = moment() * rate;
-    return std::max(
-        {moment(), top, weight + top / ((1 - std::pow(rule.beta_1, t)) * rule.epsilon)});
+    return largest({moment(), top, weight + top / (one_less_power(rule.beta_1, t) * rule.epsilon)});
   }
   double nadam(double product) const {
     const double fade = 1 - 0.5 * std::pow(0.96, t);
     const double u_next = rule.beta_1 * (1 - 0.5 * std::pow(0.96, t + 1));
     const double so_far = product * rule.beta_1 * fade;
     const double mean = u_next * moment() / (1 - so_far * u_next) + gradient / (1 - so_far);
-    return std::max({square() / (1 - std::pow(rule.beta_2, t)), moment(), mean, mean * rate,
-                     weight + mean * rate / rule.epsilon});
+    return largest({square() / one_less_power(rule.beta_2, t), moment(), mean, mean * rate,
+                    weight + mean * rate / rule.epsilon});
   }
-  double lion() const { return std::max(moment(), weight + rate); }
+  double lion() const { return largest({moment(), weight + rate}); }
 };
 
 }  // namespace
 
 double update_bound(const UpdateRule& rule, const UpdateScalars& scalars,
                     const UpdateReaches& reaches) {
-  // The rules take the largest of several sums, and std::max may pass over a NaN.
-  if (std::isnan(reaches.weight) || std::isnan(reaches.slot)) return kInfinity;
-  // Without it a rule may divide zero by zero.
+  // A gradient of NaN would be clipped to a number.
+  if (std::isnan(reaches.gradient)) return kInfinity;
+  // Without an epsilon, or with one that is taken for zero (denormal), a rule may divide zero by
+  // zero.
   const bool divides = rule.kind != Kind::sgd && rule.kind != Kind::lion;
-  if (divides && !(rule.epsilon > 0)) return kInfinity;
+  if (divides && !(rule.epsilon >= std::numeric_limits<float>::min())) return kInfinity;
   const double rate = std::abs(scalars.learning_rate);
   const double decayed = reaches.weight * (1 + std::abs(scalars.weight_decay) * rate);
   const Reach reach{.rule = rule,

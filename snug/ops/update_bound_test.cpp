@@ -108,7 +108,26 @@ TEST(UpdateBound, NaNIsSeen) {
     SCOPED_TRACE(static_cast<int>(rule.kind));
     EXPECT_GT(update_bound(rule, scalars, {.gradient = 1, .weight = NAN}), kSafeUpdate);
     EXPECT_GT(update_bound(rule, scalars, {.gradient = 1, .slot = NAN}), kSafeUpdate);
+    EXPECT_GT(update_bound(rule, scalars, {.gradient = NAN}), kSafeUpdate);
   }
+  EXPECT_GT(
+      update_bound({.kind = Kind::nadam}, {.learning_rate = 0.001, .product = NAN, .clip_value = 1},
+                   {.gradient = 1, .weight = 1}),
+      kSafeUpdate);
+}
+
+// The update computes in float32, where such settings are 0 and 1.
+TEST(UpdateBound, SettingsThatRoundingSpoilsAreSeen) {
+  const UpdateScalars scalars{.learning_rate = 0.001, .clip_value = INFINITY};
+  const UpdateReaches reaches{.gradient = 0.01, .weight = 1};
+  for (const Kind kind :
+       {Kind::adam, Kind::rms_prop, Kind::adagrad, Kind::adadelta, Kind::adamax, Kind::nadam}) {
+    EXPECT_GT(update_bound({.kind = kind, .epsilon = 1e-40}, scalars, reaches), kSafeUpdate)
+        << static_cast<int>(kind);
+  }
+  for (const Kind kind : {Kind::adam, Kind::adamax})
+    EXPECT_GT(update_bound({.kind = kind, .beta_1 = 1 - 1e-8}, scalars, reaches), kSafeUpdate);
+  EXPECT_GT(update_bound({.kind = Kind::nadam, .beta_2 = 1 - 1e-8}, scalars, reaches), kSafeUpdate);
 }
 
 TEST(UpdateBound, OverflowsAreSeen) {

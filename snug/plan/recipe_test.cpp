@@ -32,7 +32,7 @@ TEST(Recipe, MakesTheSamePlanAgain) {
     const Problem problem =
         seed % 2 == 0 ? testing::RandomProblem(seed).make() : testing::training_chain(30, seed);
     Squeezer squeezer(problem, {.allowed = seed % 4 != 3},
-                      {.read = 500, .write = 500, .start_ns = 1});
+                      {.read = 500, .write = 500, .start_ns = 1, .drag = 0});
     const int64_t free = squeezer.free_plan().arena_bytes;
     for (const int64_t capacity : {free, free * 3 / 4, free / 2}) {
       const std::optional<Plan> plan = squeezer.plan(capacity, Effort::full);

@@ -132,7 +132,7 @@ struct Outcome {
 };
 
 // A disk so fast that the planner takes it wherever something has to give.
-inline constexpr DiskSpeed kFastDisk{.read = 1000, .write = 1000, .start_ns = 10};
+inline constexpr DiskSpeed kFastDisk{.read = 1000, .write = 1000, .start_ns = 10, .drag = 0};
 
 struct TrainingOptions {
   int64_t budget_bytes = kUnlimited;

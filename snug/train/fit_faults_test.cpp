@@ -215,7 +215,7 @@ class StruckRun {
   // Half of the steps run as they like, the others within a budget near their least: in parts, with
   // values computed again or on the disk, with rows that are brought while they run.
   RunnerOptions some_way(std::mt19937_64& random) {
-    constexpr DiskSpeed kFastDisk{.read = 1000, .write = 1000, .start_ns = 10};
+    constexpr DiskSpeed kFastDisk{.read = 1000, .write = 1000, .start_ns = 10, .drag = 0};
     reproducible_ = random() % 4 == 0;
     RunnerOptions options{.target = {.threads = 1 + static_cast<int>(random() % 2)},
                           .feed_inputs = random() % 2 == 0,

@@ -82,7 +82,7 @@ std::vector<Case> cases() {
 }
 
 // So fast that the planner takes it wherever something has to give.
-constexpr DiskSpeed kFast{.read = 1000, .write = 1000, .start_ns = 10};
+constexpr DiskSpeed kFast{.read = 1000, .write = 1000, .start_ns = 10, .drag = 0};
 
 FitOptions options_with(int64_t memory, bool spills) {
   FitOptions options{.batch_size = kBatch, .epochs = 7, .verbose = 0, .memory = memory};
