@@ -6,13 +6,14 @@ A deep net on a large batch: its larger plans have larger kernels than its small
 says little of what would do. Nothing is run: `plan` is asked at budgets up to the one that was named first.
 """
 
-import os
+import contextlib
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
+from limits import OwnProgram
 from run_files import Draw, floats, write_npy
 
 LAYERS, UNITS, ROWS = 60, 256, 2048
@@ -31,8 +32,8 @@ def write(folder):
 
 def named(snug, folder, mebibytes):
     """MiB; None where it fits."""
-    done = subprocess.run([snug, "plan", "run.yaml", "--memory", f"{mebibytes:.2f}MiB"], cwd=folder, text=True,
-                          capture_output=True, env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+    done = subprocess.run([snug.path, "plan", "run.yaml", "--memory", f"{mebibytes:.2f}MiB"], cwd=folder, text=True,
+                          capture_output=True, env={**snug.environment, "XDG_CACHE_HOME": str(folder)})
     if done.returncode == 0:
         return None
     found = re.search(r"it fits with --memory ([0-9.]+)MiB", done.stderr)
@@ -42,10 +43,10 @@ def named(snug, folder, mebibytes):
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:
+    with (tempfile.TemporaryDirectory() as folder,
+          contextlib.closing(OwnProgram(pathlib.Path(sys.argv[1]).resolve())) as snug):
         folder = pathlib.Path(folder)
         write(folder)
-        snug = os.path.abspath(sys.argv[1])
         least = named(snug, folder, 1)
         print(f"the least is {least} MiB", flush=True)
         if again := named(snug, folder, least):
