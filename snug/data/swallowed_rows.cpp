@@ -1,6 +1,6 @@
 #include "snug/data/swallowed_rows.h"
 
-#include <utility>
+#include <algorithm>
 
 #include "snug/base/error.h"
 
@@ -20,7 +20,7 @@ size_t behind_quote(std::string_view text, size_t at) {
 // Where the first cell of the line ends. A quote that the line does not close is a letter: if rows
 // were swallowed it should not be there, and what follows are cells.
 size_t cell_end(std::string_view line, char delimiter) {
-  const size_t begin = line.find_first_not_of(" ");
+  const size_t begin = line.find_first_not_of(delimiter == '\t' ? " " : " \t");
   size_t from = 0;
   if (begin != std::string_view::npos && line[begin] == '"') {
     const size_t closed = behind_quote(line, begin + 1);
