@@ -84,8 +84,8 @@ void write_results(const Session& session, FitRun& fit, const RunDirectory& dire
 void keep_rejected(const Session& session, const RunDirectory& directory) {
   if (session.rejected.empty() || !real_files().size(session.rejected)) return;
   real_files().rename(session.rejected, directory.path() / "rejected.csv");
-  log_message(LogLevel::info, "{} bad rows are in {}", session.left_out,
-              (directory.path() / "rejected.csv").string());
+  log_message(LogLevel::info, "{} bad rows were left out; their records are in {}",
+              session.left_out, (directory.path() / "rejected.csv").string());
 }
 
 int exit_code_of_signal() { return caught_signal() == 0 ? 0 : 128 + caught_signal(); }

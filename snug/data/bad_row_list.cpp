@@ -18,10 +18,9 @@ std::string_view BadRowList::text_of(const Part& part) const {
   return std::string_view(text_).substr(part.begin, part.end - part.begin);
 }
 
-void BadRowList::add(const RowProblem& problem, const CsvRecord& record, BadRowPolicy policy,
-                     int64_t rows) {
+void BadRowList::add(const RowProblem& problem, const CsvRecord& record, BadRowPolicy policy) {
   const bool is_first = count_ == 0;
-  count_ += rows;
+  count_ += record.rows();
   if (!is_first && policy != BadRowPolicy::quarantine) return;
   Row row{.line = static_cast<uint32_t>(record.line), .column = problem.column};
   row.value = keep(problem.value);

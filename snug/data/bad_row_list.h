@@ -16,9 +16,7 @@ namespace snug {
 class BadRowList {
  public:
   void clear();
-  // The record stands for so many rows.
-  void add(const RowProblem& problem, const CsvRecord& record, BadRowPolicy policy,
-           int64_t rows = 1);
+  void add(const RowProblem& problem, const CsvRecord& record, BadRowPolicy policy);
   int64_t count() const { return count_; }
   // Hands all of them on, as rows of this file with columns of these names.
   void give(const std::string& file, const std::vector<std::string>& names, BadRows& to) const;

@@ -105,7 +105,7 @@ void BadRows::finish(int64_t rows, std::string_view file) {
         "{}: {} of {} rows are bad, more than the {:g} % that bad_rows_at_most allows; the first: "
         "{}; mend the file, or allow more{}",
         file, count_, rows, options_.most * 100, first_,
-        rejected_ ? fmt::format(" (all of them are in {})", options_.rejected.string())
+        rejected_ ? fmt::format(" (their records are in {})", options_.rejected.string())
                   : fmt::format(" (this lists all: {})", check));
   }
   if (rejected_) {

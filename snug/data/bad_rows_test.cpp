@@ -66,7 +66,7 @@ TEST(BadRows, QuarantineIsACsvFile) {
   BadRows many(files, {.policy = BadRowPolicy::quarantine, .most = 0.1, .rejected = "many.csv"});
   for (int i = 0; i < 2; ++i) many.add(row(i));
   expect_within(message_of<DataError>([&] { many.finish(10, "t.csv"); }),
-                "(all of them are in many.csv)");
+                "(their records are in many.csv)");
 }
 
 TEST(BadRows, AFullDiskIsAnError) {

@@ -27,9 +27,9 @@ constexpr int64_t kRoomBytes = int64_t{256} << 20;  // What is left free on the 
 // The disk of the cache is full: rows are parsed when they are read.
 struct NoRoom {};
 
-// Of rows that a quote has swallowed; empty: there are none.
-void warn(const std::string& text) {
-  if (!text.empty()) log_message(LogLevel::warning, "{}", text);
+void warn(const SwallowedRows& rows, const CsvOptions& options) {
+  if (!rows.any()) return;
+  log_message(LogLevel::warning, "{}", rows.text(options.files[rows.file()].string()));
 }
 
 // Goes over the table once and packs its rows: into memory, then into a file where they are many.
@@ -41,10 +41,9 @@ class Packing {
         table_(table),
         encoder_(encoder),
         bad_(files, options.bad_rows),
-        swallowed_(table.delimiter(), table.names().size()),
         blocks_(table, csv_threads(options.threads)),
         lanes_(blocks_.lanes(), Lane(table.names().size())),
-        packed_(blocks_.slots(), Packed{.swallowed = swallowed_}) {}
+        packed_(blocks_.slots()) {}
 
   // Where the rows are, in the end. `path` is empty where nothing may be kept.
   std::unique_ptr<PackedRows> run(const Path& path) {
@@ -84,7 +83,7 @@ class Packing {
     return nlohmann::json({{"columns", encoder_.columns().json()},
                            {"bad_rows", bad_.count()},
                            {"imputed", imputed_},
-                           {"swallowed", swallowed_.text()},
+                           {"swallowed", swallowed_.numbers()},
                            {"first_rows", first_rows_}})
         .dump();
   }
@@ -111,7 +110,7 @@ class Packing {
     into.rows.clear();
     into.offsets.clear();
     into.bad.clear();
-    into.swallowed.clear();
+    into.swallowed = {};
     into.records = 0;
     into.first_offset = block.offset;
     into.file = block.file;
@@ -162,11 +161,12 @@ class Packing {
                    Packed& into) const {
     ++into.records;
     block.split(record, lane.record, lane.unquoted);
-    const int64_t rows = into.swallowed.add(lane.record);
+    const SwallowedRows swallowed(lane.record, encoder_, block.dialect.delimiter);
+    into.swallowed.merge(swallowed, block.file);
     const bool impute = bad_.policy() == BadRowPolicy::impute;
     if (const auto problem = encoder_.encode(lane.record, impute, more(1, into), into.imputed)) {
-      into.bad.add(*problem, lane.record, bad_.policy(), rows);
-      into.records += rows - 1;
+      into.bad.add(*problem, lane.record, bad_.policy());
+      into.records += lane.record.rows() - 1;
       return;
     }
     into.offsets.push_back(record.begin);
@@ -184,11 +184,11 @@ class Packing {
         records_ += packed.records;
         imputed_ += std::exchange(packed.imputed, 0);
         packed.bad.give(table_.file_name(packed.file), table_.names(), bad_);
-        swallowed_.merge(packed.swallowed, table_.file_name(packed.file));
+        swallowed_.merge(packed.swallowed, packed.file);
         ++filled_;
       };
       ended_ = !blocks_.next(work, collect);
-      if (ended_) warn(swallowed_.text());
+      if (ended_) warn(swallowed_, options_);
       if (ended_) return false;
     }
     const Packed& packed = packed_[slot_++];
@@ -217,9 +217,11 @@ class Packing {
 
   void pack_into(File& file) {
     constexpr int64_t kCheckBytes = int64_t{16} << 20;
-    // What is counted grows while the rows are read, but not the columns.
-    PackedWriter writer(file, encoder_.words(),
-                        description().size() + 64 + 24 * options_.files.size());
+    // Numbers grow while the rows are read, and those of the files become more, but not the
+    // columns.
+    constexpr size_t kCounts = 2 + SwallowedRows::Numbers().size(), kMostDigits = 20;
+    const size_t numbers = kCounts + options_.files.size();
+    PackedWriter writer(file, encoder_.words(), description().size() + numbers * (kMostDigits + 1));
     writer.append(held_);
     writer.append(now_);
     held_ = {};
@@ -295,7 +297,9 @@ std::optional<CsvData> kept_data(const CsvOptions& options, std::unique_ptr<Pack
                .imputed = description.at("imputed")};
   // The rejected rows are to be written down again.
   if (data.bad_rows > 0 && options.bad_rows.policy == BadRowPolicy::quarantine) return std::nullopt;
-  warn(description.at("swallowed"));
+  const SwallowedRows swallowed(description.at("swallowed").get<SwallowedRows::Numbers>());
+  if (swallowed.file() >= options.files.size()) return std::nullopt;
+  warn(swallowed, options);
   const int64_t rows = packed->rows();
   data.source =
       std::make_shared<CsvSource>(std::make_shared<RowEncoder>(data.columns), std::move(packed),

@@ -30,6 +30,9 @@ struct CsvRecord {
   std::vector<std::string_view> cells;
   std::string_view text;    // As it stands in the file, without its line end.
   bool open_quote = false;  // The file ended inside quotes.
+
+  // That it stands for: a quote that is never closed has taken all those behind it.
+  int64_t rows() const { return open_quote ? lines : 1; }
 };
 
 // Records that stand one after the other, not taken apart yet.

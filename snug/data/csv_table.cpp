@@ -56,6 +56,10 @@ CsvTable::CsvTable(FileSystem& files, CsvTableOptions options)
   if (!reader_->next(first)) {
     throw DataError("{}: the file is empty; a header and rows were expected", reader_->name());
   }
+  if (first.open_quote) {
+    throw DataError("{}: line {}: a quote is never closed, so no row follows; close it",
+                    reader_->name(), first.line);
+  }
   const std::vector<std::string> cells(first.cells.begin(), first.cells.end());
   if (cells.size() > kMostColumns) {
     throw DataError(

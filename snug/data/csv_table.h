@@ -28,8 +28,9 @@ struct CsvPlace {
 class CsvTable {
  public:
   // Reads the first record of the first file. Throws FileError; DataError for a file without a
-  // record, for two columns of one name (where these stand above numbers or are said to be a
-  // header), and when a later file has another header.
+  // record, for one whose first record is in quotes to its end, for two columns of one name (where
+  // these stand above numbers or are said to be a header), and when a later file has another
+  // header.
   CsvTable(FileSystem& files, CsvTableOptions options);
 
   // Of the columns; "0", "1", ... without a header.

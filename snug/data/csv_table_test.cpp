@@ -39,6 +39,13 @@ TEST(CsvTable, RecognisesAHeader) {
                 "t.csv: line 1: two columns are called \"x\"; rename one");
 }
 
+TEST(CsvTable, AQuoteOfTheFirstLineThatIsNeverClosedIsAnError) {
+  for (const char* text : {"\"a,y\n1,2\n3,4\n", "a,\"y\n1,2\n", "1,\"2\n3,4\n", "\""})
+    for (const std::optional<bool> header : {std::optional<bool>(), std::optional(true)})
+      expect_within(message_of<DataError>([&] { names_of(text, header); }),
+                    "t.csv: line 1: a quote is never closed, so no row follows");
+}
+
 TEST(CsvTable, SaysWhyTheFirstRecordIsNoHeader) {
   const auto reason = [](std::string_view text, std::optional<bool> header = {}) {
     CsvFile file(text);

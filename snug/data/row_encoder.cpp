@@ -191,6 +191,19 @@ std::string RowEncoder::encode_cell(const Kept& kept, std::string_view cell, uin
   return "";
 }
 
+// A category that is not known may be one of the rows that could not be read.
+Likeness RowEncoder::likeness(std::span<const std::string_view> cells) const {
+  bool plain = false;
+  for (const Kept& kept : kept_) {
+    const std::string_view cell = cells[kept.column];
+    if (is_missing(cell)) continue;
+    const bool is_number = columns_.columns[kept.column].is_number();
+    if (is_number && !number_of(cell)) return Likeness::none;
+    plain |= is_number || kept.lookup.contains(cell);
+  }
+  return plain ? Likeness::plain : Likeness::unclear;
+}
+
 void RowEncoder::expand_inputs(std::span<const uint32_t> rows, float* to) const {
   if (side_by_side_ > 0) {
     kernels::fill_missing(rows.data() + 1 + first_input_, rows.size() / words(), words(),

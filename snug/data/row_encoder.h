@@ -20,6 +20,13 @@ struct RowProblem {
   std::string expected;  // "a number was expected".
 };
 
+// Whether a line may be a row.
+enum class Likeness {
+  none,     // A cell is no number where the column has numbers.
+  unclear,  // No cell tells.
+  plain,    // A number stands in a column of numbers, or a category in that of its own.
+};
+
 // A packed row: the file's line as its first word, then one word for each column that is not
 // dropped, in the order of their positions.
 class RowEncoder {
@@ -42,6 +49,9 @@ class RowEncoder {
   // The same for rows of neighbouring lines, in which nothing is missing.
   bool encode_numbers(std::span<const double> values, int64_t first_line,
                       std::span<uint32_t> to) const;
+
+  // Of texts, one for each column, that need not be a record.
+  Likeness likeness(std::span<const std::string_view> cells) const;
 
   // The numbers of the inputs, the labels or the weight, of rows that stand side by side.
   void expand_inputs(std::span<const uint32_t> rows, float* to) const;

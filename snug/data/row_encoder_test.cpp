@@ -126,6 +126,16 @@ TEST(RowEncoder, SeveralLabelsComeInTheOrderTheyWereNamed) {
   EXPECT_EQ(labels[1], 2);
 }
 
+TEST(RowEncoder, KnowsCellsThatAreLikeThoseOfARow) {
+  using Cells = std::vector<std::string_view>;
+  const RowEncoder encoder(table());
+  EXPECT_EQ(encoder.likeness(Cells{"14", "x", "a", "no", "5"}), Likeness::plain);
+  EXPECT_EQ(encoder.likeness(Cells{"14", "x", "new", "new", "NA"}), Likeness::plain);
+  EXPECT_EQ(encoder.likeness(Cells{"", "x", "new", "yes", ""}), Likeness::plain);
+  EXPECT_EQ(encoder.likeness(Cells{"", "14", "new", "new", ""}), Likeness::unclear);
+  EXPECT_EQ(encoder.likeness(Cells{"old", "x", "a", "no", "5"}), Likeness::none);
+}
+
 TEST(RowEncoder, HashesToTheSameBucketEverywhere) {
   Columns columns = table();
   columns.columns[2] = {

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <set>
 
-#include "snug/base/log.h"
 #include "snug/data/arrays.h"
 #include "snug/data/row_subset.h"
 #include "snug/data/source_testing.h"
+#include "snug/testing/warnings.h"
 
 namespace snug::testing {
 namespace {
@@ -33,21 +33,6 @@ std::vector<float> all_rows(Source& source) {
   source.begin_pass(0);
   return rest_of(source, 0, 7);
 }
-
-class Warnings {
- public:
-  Warnings() {
-    before_ = set_log_sink([this](LogLevel level, std::string_view message) {
-      if (level == LogLevel::warning) text_ += std::string(message) + "\n";
-    });
-  }
-  ~Warnings() { set_log_sink(before_); }
-  const std::string& text() const { return text_; }
-
- private:
-  LogSink before_;
-  std::string text_;
-};
 
 TEST(RowSubset, FindsRowsByNumber) {
   for (const int64_t size : {1, 63, 64, 65, 5000}) {

@@ -107,19 +107,16 @@ class BadRowSearch {
  public:
   BadRowSearch(CsvTable& table, const RowEncoder& encoder, const ReportOptions& options,
                TableReport& report)
-      : table_(table),
-        encoder_(encoder),
-        options_(options),
-        report_(report),
-        swallowed_(table.delimiter(), table.names().size()) {}
+      : table_(table), encoder_(encoder), options_(options), report_(report) {}
 
   // Whether the record is good.
   bool look_at(const CsvRecord& record) {
-    const int64_t rows = count_rows(record);
+    swallowed_.merge({record, encoder_, table_.delimiter()}, table_.place(record).file);
     row_.resize(encoder_.words());
     const std::optional<RowProblem> problem =
         encoder_.encode(record, /*impute=*/false, row_, imputed_);
     if (!problem) return true;
+    const int64_t rows = record.rows();
     if (!encoder_.encode(record, /*impute=*/true, row_, imputed_)) report_.imputable += rows;
     report_.scan.records += rows - 1;
     const std::string column =
@@ -143,7 +140,10 @@ class BadRowSearch {
   // What many of them say together.
   void finish() {
     std::ranges::stable_sort(report_.kinds, std::greater(), &BadRowKind::rows);
-    if (const std::string text = swallowed_.text(); !text.empty()) report_.wrong.push_back(text);
+    if (swallowed_.any()) {
+      (swallowed_.is_sure() ? report_.wrong : report_.notes)
+          .push_back(swallowed_.text(table_.file_name(static_cast<int>(swallowed_.file()))));
+    }
     const auto most =
         std::ranges::max_element(cell_counts_, {}, [](const auto& item) { return item.second; });
     if (most != cell_counts_.end() && 2 * most->second > report_.scan.records) {
@@ -161,14 +161,6 @@ class BadRowSearch {
   }
 
  private:
-  // That the record stands for.
-  int64_t count_rows(const CsvRecord& record) {
-    SwallowedRows here(table_.delimiter(), table_.names().size());
-    const int64_t rows = here.add(record);
-    swallowed_.merge(here, table_.file_name());
-    return rows;
-  }
-
   void count(const std::string& column, const RowProblem& problem, const std::string& position,
              int64_t rows) {
     constexpr size_t kMostKinds = 20, kMostValues = 3;

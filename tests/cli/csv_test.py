@@ -70,6 +70,29 @@ class Fit(Case):
         self.assertEqual(done.returncode, 4)
         self.assertIn(said, done.stdout)
 
+    def test_texts_of_many_lines_are_no_swallowed_rows(self):
+        """JSON of 14 lines in a cell: the file is clean, and a bad row is one row."""
+        payload = '"{' + '\n  ""x"": 1, ""y"": 2, ""z"": 3,' * 12 + '\n}"'
+        rows = [[*row[:1], payload, *row[2:]] for row in adult_rows(300, 1)]
+        self.write_table("adult.csv", rows)
+        self.assertNotIn("quote", self.passes("check", "adult.csv", "--label", "income"))
+        for row in (10, 20, 30):
+            rows[row][3] = ""
+        self.write_table("adult.csv", rows)
+        self.edit(", validation: test.csv, label: income", ", label: income, on_bad_row: skip")
+        self.assertEqual(self.fits()["bad_rows"], 3)
+
+    def test_lines_in_an_open_quote_are_bad_rows_of_one_record(self):
+        rows = adult_rows(1000, 1)
+        rows[960][1] = '"Private'
+        self.write_table("adult.csv", rows)
+        self.edit("label: income", "label: income, on_bad_row: quarantine")
+        self.assertIn("40 bad rows were left out; their records are in ", self.says("fit", "run.yaml"))
+        with open(self.folder / "runs/run/1/rejected.csv", newline="") as file:
+            rejected = list(csv.DictReader(file))
+        self.assertEqual(len(rejected), 1)
+        self.assertIn("it runs on for 40 lines", rejected[0]["problem"])
+
     def test_the_resolved_file_says_what_was_chosen_and_runs_again(self):
         first = self.fits()
         resolved = self.folder / "runs/run/1/run.yaml"
