@@ -178,11 +178,14 @@ class Search {
   // kernels are known to fit.
   std::optional<Choice> known_or_weighed(int64_t capacity, Wanted wanted) {
     const bool is_any = wanted == Wanted::any && is_long();
-    std::optional<Choice> rough = known_rough(capacity);
-    if (is_any && rough) return rough;
+    if (is_any) {
+      if (std::optional<Choice> rough = known_rough(capacity)) return rough;
+    }
     if (is_tried(capacity)) return known_choice(capacity);
     std::optional<Choice> choice = is_any ? first_found(capacity) : weigh(capacity, by_time());
-    if (!choice && rough) return rough;
+    if (!choice) {
+      if (std::optional<Choice> rough = known_rough(capacity)) return rough;
+    }
     keep(capacity, choice);
     return choice;
   }
@@ -197,7 +200,6 @@ class Search {
     return known != nullptr && known->tried.contains(capacity);
   }
   std::optional<Choice> known_choice(int64_t capacity) {
-    if (!is_tried(capacity)) return {};
     const auto& tried = known_here()->tried.at(capacity);
     return tried ? std::optional(choice_of(*tried)) : std::nullopt;
   }

@@ -63,28 +63,29 @@ void FitCheckpoints::choose(bool resume) {
 
 void FitCheckpoints::read_part(const StatePart& part) const {
   if (part.optional && !file_->has(part.name)) return;
-  StateReader reader(file_->section(part.name),
-                     fmt::format("{}: {}", file_->path().string(), part.name),
-                     [&](const std::string& name, const Tensor& into) {
-                       file_->read_values({{part.name + "/" + name, into}});
-                     });
   try {
+    StateReader reader(file_->section(part.name),
+                       fmt::format("{}: {}", file_->path().string(), part.name),
+                       [&](const std::string& name, const Tensor& into) {
+                         file_->read_values({{part.name + "/" + name, into}});
+                       });
     part.visit(reader);
-  } catch (const CorruptFile& error) {
+  } catch (const FileError& error) {
     if (!part.optional) throw;
     log_message(LogLevel::warning, "{}; the run goes on without it", error.what());
   }
 }
 
-// What the checkpoint's model has and this one has not: its layers are others.
+// What the checkpoint's model has and this one has not: its layers, or its metrics, are others.
 static void expect_no_others(const CheckpointFile& file,
                              const std::vector<CheckpointVariable>& wanted) {
   std::set<std::string_view> names;
   for (const CheckpointVariable& variable : wanted) names.insert(variable.name);
   for (const CheckpointFile::Variable& there : file.variables()) {
-    const bool is_models =
-        there.name.starts_with("weights/") || there.name.starts_with("optimizer/");
-    if (!is_models || names.contains(there.name)) continue;
+    const bool is_compared = there.name.starts_with("weights/") ||
+                             there.name.starts_with("optimizer/") ||
+                             there.name.starts_with("metrics/");
+    if (!is_compared || names.contains(there.name)) continue;
     throw Error("{}: {}", file.path().string(), of_another_run(there.name, there.type, "missing"));
   }
 }

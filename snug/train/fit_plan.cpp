@@ -65,9 +65,11 @@ std::string FitPlan::text() const {
   line("total", total_bytes());
   if (kernel_bytes > 0) line("page tables and the like, beside it", kernel_bytes);
   if (budget_bytes > 0) line("budget", budget_bytes);
-  if (tried_ns > 0)
-    text +=
-        fmt::format("\n  {:<38}{:>9.3g} ms\n", "a step, with its rows (measured)", tried_ns / 1e6);
+  if (tried_ns > 0) {
+    const bool is_long = tried_ns >= 1e9;
+    text += fmt::format("\n  {:<38}{:>9.3g} {}\n", "a step, with its rows (measured)",
+                        tried_ns / (is_long ? 1e9 : 1e6), is_long ? "s" : "ms");
+  }
   if (!step_text.empty()) return text + step_text;
   return training ? text + step_text_of(*training, kUnlimited) : text;
 }

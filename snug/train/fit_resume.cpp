@@ -56,6 +56,27 @@ void FitRun::visit_data(StateVisitor& visitor) const {
   looked_at_->compare(visited, training_->source(), validation_ ? &validation_->source() : nullptr);
 }
 
+// Variables of other metrics and of other optimizers may have the same names and types, and another
+// meaning.
+void FitRun::visit_compiled(StateVisitor& visitor) const {
+  Compiled& compiled = model_.compiled();
+  const std::string optimizer(compiled.optimizer()->class_name());
+  std::string metrics;
+  for (const MetricPtr& metric : compiled.phase(true, {}).all())
+    metrics += (metrics.empty() ? "" : ", ") + metric->name;
+  const auto visit = [&](const char* name, const char* what, const std::string& here) {
+    std::string there = here;
+    visitor.visit(name, there);
+    if (there == here) return;
+    throw Error(
+        "resume: the {} is {}, but the checkpoint is of a run with {}; it is of another {}: give "
+        "the same, or start anew without resume",
+        what, here, there, what);
+  };
+  visit("optimizer", "optimizer", optimizer);
+  visit("metrics", "list of metrics", metrics);
+}
+
 // What checkpoints speak of and what others keep.
 void FitRun::bring_up_to_date() {
   // A batch that was not committed comes again.
@@ -128,6 +149,7 @@ RunContents FitRun::contents() {
   all.parts = {{"progress", [this](StateVisitor& v) { visit_progress(v); }, Changes::in_place},
                {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); },
                 Changes::never},
+               {"compiled", [this](StateVisitor& v) { visit_compiled(v); }, Changes::never, true},
                {"data", [this](StateVisitor& v) { visit_data(v); }, Changes::never, true},
                {"guard", [this](StateVisitor& v) { guard_->state(v); }, Changes::in_place},
                {"history", [this](StateVisitor& v) { visit_logs(v); }, Changes::at_epochs},

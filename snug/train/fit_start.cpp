@@ -159,6 +159,8 @@ void FitRun::time_steps() {
     }
   } catch (const DataError&) {
     // A row that is bad is named by the fit, when its turn comes.
+  } catch (const FileError&) {
+    // So is a file that cannot be read.
   }
   if (times.empty()) return;
   const auto middle = times.begin() + std::ssize(times) / 2;

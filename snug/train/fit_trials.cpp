@@ -102,10 +102,13 @@ std::optional<FitPlan> FitTrials::at(int64_t bytes, const FitChange& change, Wan
   return plan->fits_if_saved_in_place() ? std::move(plan) : std::nullopt;
 }
 
+// What is less by the share of chance that is added to it: of 100 parts, not of 101.
+int64_t FitTrials::without_chance(int64_t bytes) const {
+  return bytes - chance_bytes(budget_, bytes - bytes / 101);
+}
+
 std::optional<FitPlan> FitTrials::within(int64_t bytes, const FitChange& change, Wanted wanted) {
-  // What is less by the share of chance that is added to it: of 100 parts, not of 101.
-  std::optional<FitPlan> plan =
-      at(bytes - chance_bytes(budget_, bytes - bytes / 101), change, wanted);
+  std::optional<FitPlan> plan = at(without_chance(bytes), change, wanted);
   if (plan) plan->budget_bytes = bytes;
   return plan;
 }
@@ -138,7 +141,10 @@ bool FitTrials::is_enough(int64_t bytes) {
 // from that of the smallest plan on, in steps that double, up until one works or down until one
 // does not; then between the two.
 int64_t FitTrials::least_tried(double seconds_for_it) {
-  const int64_t planned = std::max(budget_.bytes + 1, least_planned());
+  // What the smallest plan would take, with kernels that are only estimated, may be more than the
+  // fastest takes.
+  const int64_t planned =
+      std::max(budget_.bytes + 1, std::min(least_planned(), without_chance(fastest_bytes_)));
   int64_t works = 0, fails = budget_.bytes, step = planned / 256;
   constexpr double kForAny = 60;  // Seconds, where nothing has worked yet.
   const auto can_be_lower = [&] { return works - fails > works / 1024; };
@@ -158,7 +164,7 @@ int64_t FitTrials::least_tried(double seconds_for_it) {
   // Out of time before one has worked: with what was still missing, and as much again.
   if (works == 0 && at(fails + 2 * step)) works = fails + 2 * step;
   if (works == 0) works = fastest_that_works();
-  if (works > fastest_bytes_) works = std::min(works, fastest_that_works());
+  if (works > without_chance(fastest_bytes_)) works = std::min(works, fastest_that_works());
   return works;
 }
 
@@ -191,7 +197,7 @@ int64_t FitTrials::least(double seconds_for_it) {
 // Where all fits without a search; what is measured later may take a little more than was planned.
 int64_t FitTrials::fastest_that_works() {
   const int64_t step = fastest_bytes_ / 64;
-  int64_t tried = fastest_bytes_ + step;
+  int64_t tried = without_chance(fastest_bytes_);
   while (tried < 2 * fastest_bytes_ && !at(tried)) tried += step;
   return tried;
 }

@@ -55,6 +55,7 @@ class FitTrials {
  private:
   std::optional<FitPlan> at(int64_t bytes, const FitChange& change = {},
                             Wanted wanted = Wanted::any);
+  int64_t without_chance(int64_t bytes) const;
   bool is_enough(int64_t bytes);
   void note_start();
   Budget begin_trial(int64_t bytes);

@@ -158,10 +158,13 @@ void Stager::begin_pass(uint64_t pass) {
   announce();
 }
 
-std::string Stager::row_place(int64_t number) const {
+// A file that cannot be read again must not take the place of what is said of its row.
+std::string Stager::row_place(int64_t number) const try {
   const std::string place = source_->place(0, number);
   const std::string name = source_->fields()[0].name + ": ";
   return place.starts_with(name + "row ") ? place.substr(name.size()) : place;
+} catch (const Error&) {
+  return fmt::format("row {}", number);
 }
 
 void Stager::wind(const Place& place, Runner& runner) {

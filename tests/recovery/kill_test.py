@@ -112,7 +112,9 @@ def is_bits(section):
 def result_of(folder):
     """What must not differ: the history, the logs, the models and the whole state at the end but for the seconds."""
     # One that is killed before its first checkpoint begins anew, as another run.
-    run = max((folder / "runs/run").iterdir(), key=lambda path: int(path.name))
+    *older, run = sorted((folder / "runs/run").iterdir(), key=lambda path: int(path.name))
+    begun_anew = [path for one in older for path in one.glob("checkpoints/0*.ckpt")]
+    assert not begun_anew, f"a later run did not go on from {begun_anew}"
     newest = sorted((run / "checkpoints").glob("0*.ckpt"))[-1]
     state = sections(newest)
     summary = json.loads((run / "summary.json").read_text())
