@@ -19,7 +19,7 @@ namespace snug {
 namespace {
 
 constexpr int kVersion = 5;
-constexpr double kMeasureNs = 15e6;  // Of one measurement; there are about a dozen.
+constexpr double kMeasureNs = 15e6;  // Of one measurement; there are about thirty.
 
 // More than this is another program's time on the same cores.
 constexpr double kMostForkNs = 2e3;

@@ -95,8 +95,6 @@ TEST(Depthwise3x3, MatchesReference) {
   check(uneven);
 }
 
-// Odd and even sizes; even ones leave the last row and column of a VALID image unread. 208 channels
-// of 48 pixels are more than one block.
 // Wide rows: the channels go block by block.
 TEST(Depthwise3x3, OfSeveralBlocks) {
   check(shape_of(1, 4, 40, 48, 1));
@@ -104,6 +102,8 @@ TEST(Depthwise3x3, OfSeveralBlocks) {
   check(same_of_stride2(1, 4, 110, 64));
 }
 
+// Odd and even sizes; even ones leave the last row and column of a VALID image unread. 208 channels
+// of 48 pixels are more than one block.
 TEST(Depthwise3x3, OfStrideTwo) {
   for (const int64_t size : {1, 2, 3, 4, 5, 6, 7, 8, 13}) {
     for (const int64_t channels : {16, 48}) {

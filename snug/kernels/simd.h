@@ -1,6 +1,7 @@
 // Included before anything of Highway in every source that uses it: fixes the targets that are
 // compiled (baseline, AVX2, AVX-512) and holds Highway's run-time choice to isa(). The sanitizers
-// look at AVX2 only: their builds take long, and the sources are the same.
+// look at AVX2 only, for their builds take long; of the few kernels that are for AVX-512 alone
+// (pooled_winograd, pooled_gather, pointwise) they see nothing: -DSNUG_SANITIZE_ALL_TARGETS.
 #pragma once
 
 #include "snug/kernels/isa.h"
@@ -15,7 +16,7 @@
 #define SNUG_SANITIZED 1
 #endif
 #endif
-#ifdef SNUG_SANITIZED
+#if defined(SNUG_SANITIZED) && !defined(SNUG_SANITIZE_ALL_TARGETS)
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
 #else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
