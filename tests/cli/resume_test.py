@@ -1,0 +1,124 @@
+"""Which run is gone on with, whatever begins beside it, and what is said of a project that has changed meanwhile.
+
+usage: resume_test.py SNUG     SNUG is the program
+"""
+
+import fcntl
+import json
+import os
+import select
+import subprocess
+import time
+
+import snug_case
+from snug_case import ArraysCase, Case
+
+PAGE = 4096
+
+
+class Beside(ArraysCase):
+    """Programs that stand still: what they print does not go into a pipe that is full."""
+
+    def pipe(self):
+        """Of one page."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PAGE)
+        return reader, writer
+
+    def start(self, writer, *words):
+        process = subprocess.Popen(self.command(*words), cwd=self.folder, stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        self.addCleanup(process.stderr.close)
+        return process
+
+    def rest(self, process, reader):
+        """What it prints from now to its end, which is a good one."""
+        text = b""
+        while part := os.read(reader, PAGE):
+            text += part
+        error = process.stderr.read()
+        self.assertEqual(process.wait(timeout=60), 0, error)
+        return text.decode()
+
+    def test_which_run_it_is_is_decided_once(self):
+        """A run that appears when the newest was chosen changes nothing."""
+        self.passes("fit", "run.yaml", "data.x=" + 3000 * "./" + "x.npy")
+        reader, writer = self.pipe()
+        process = self.start(writer, "fit", "run.yaml", "--resume", "--epochs", "4")
+        # It has begun to print what it was started with.
+        self.assertTrue(select.select([reader], [], [], 60)[0])
+        (self.folder / "runs/run/2").mkdir()
+        self.assertIn("\nKept:   runs/run/1/", self.rest(process, reader))
+        self.assertEqual(json.loads(self.read("runs/run/1/summary.json"))["epochs"], 4)
+        self.assertEqual(sorted(path.name for path in (self.folder / "runs/run").iterdir()), ["1", "2"])
+        self.assertEqual(list((self.folder / "runs/run/2").iterdir()), [])
+
+    def test_a_run_that_just_begins_was_not_stopped(self):
+        self.passes("fit", "run.yaml", "name=other")
+        reader, writer = self.pipe()
+        os.write(writer, bytes(PAGE))
+        process = self.start(writer, "fit", "run.yaml")
+        # It has its directory, and waits to say so.
+        while not (self.folder / "runs/run/1/run.yaml").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.001)
+        self.refuses(6, "runs/run/1/checkpoints: process ", "is using this directory", "--run N",
+                     words=("fit", "run.yaml", "--resume"))
+        self.assertIn("\nKept:   runs/run/1/", self.rest(process, reader))
+        self.assertEqual([path.name for path in (self.folder / "runs/run").iterdir()], ["1"])
+
+
+class Moved(Case):
+    """A table in a project folder that the program is called in."""
+
+    RUN_FILE = """\
+data: {train: data/rows.csv, validation: ../all.csv, label: y}
+model: [dense: {units: 4, activation: relu}, dense: {units: 1, activation: sigmoid}]
+fit: {loss: binary_crossentropy, epochs: 1}
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.outer = self.folder
+        self.folder = self.outer / "old"
+        self.write("run.yaml", self.RUN_FILE)
+        self.write_rows("data/rows.csv")
+        self.write_rows("../all.csv")
+
+    def write_rows(self, name, word="red"):
+        lines = [f"{i},{word if i % 3 else 'green'},{i % 2}" for i in range(60)]
+        self.write(name, "a,colour,y\n" + "\n".join(lines) + "\n")
+
+    def test_a_project_that_was_moved_is_the_same(self):
+        self.passes("fit", "run.yaml")
+        (self.outer / "deep").mkdir()
+        self.folder = self.folder.rename(self.outer / "deep/new")
+        self.write_rows("../all.csv")
+        self.assertNotIn("has changed", self.says("fit", "run.yaml", "--resume", "--epochs", "2"))
+        # Another file is another one.
+        self.write_rows("data/more.csv")
+        self.edit("data/rows.csv", "data/more.csv")
+        text = self.says("fit", "run.yaml", "--resume", "--epochs", "3")
+        self.assertIn("the run file has changed since this run was started last: data.train is ", text)
+        self.assertIn("/deep/new/data/more.csv, and was ", text)
+
+    def test_what_was_learned_of_other_data_is_no_edit(self):
+        self.passes("fit", "run.yaml")
+        rows = self.read("data/rows.csv").replace("red", "1").replace("green", "2")
+        for name in ("data/rows.csv", "../all.csv"):
+            self.write(name, rows)
+        done = self.snug("fit", "run.yaml", "--resume", "--epochs", "2")
+        self.assertNotIn("the run file has changed", done.stderr)
+        self.assertIn("the columns of the data are not what they were when this run was started last: "
+                      "data.columns.colour.missing is refuse, and was category; data.columns.colour.use is standardise, and was one_hot",
+                      done.stderr)
+        self.assertNotIn("take the changes back", done.stderr)
+        # What the file says itself is an edit.
+        self.edit("label: y", "label: y, columns: {a: min_max}")
+        done = self.snug("fit", "run.yaml", "--resume", "--epochs", "2")
+        self.assertIn("the run file has changed since this run was started last: data.columns.a.use is min_max, and was standardise.", done.stderr)
+
+
+if __name__ == "__main__":
+    snug_case.main()
