@@ -12,7 +12,8 @@ namespace snug::cli {
 // model. `place` is where the user named it: "--output".
 void refuse_own_files(const RunFile& run, const std::string& place, const std::vector<Path>& files);
 
-// The same for the files that csv_logger writes.
-void refuse_logs_over_own_files(const RunFile& run);
+// The same for the files that callbacks write: csv_logger, and model_checkpoint, which may write
+// over the model, as Keras does.
+void refuse_callbacks_over_own_files(const RunFile& run);
 
 }  // namespace snug::cli

@@ -208,7 +208,7 @@ Session open_session(const Arguments& arguments) {
   const ResidentLimit limit(room_of_machine().bytes);
   RunFile run = read_run_file(arguments.run_file, arguments.settings);
   FitOptions fit = fit_options(run);
-  refuse_logs_over_own_files(run);
+  refuse_callbacks_over_own_files(run);
   // A model that goes on reads what it has read before.
   DataRequest request{.cache = arguments.cache()};
   if (run.has_model_file()) request.fitted = KerasFile(run.path(*run.section("model"))).columns();
