@@ -45,6 +45,7 @@ std::string of_predictions(const Arguments& arguments, const Session& session,
   if (session.run.has_model_file()) {
     Arguments trained = arguments;
     trained.run_file = (directory / "best.keras").string();
+    trained.run_number = 0;
     std::erase_if(trained.settings, [](const Override& setting) {
       return !setting.path.starts_with("data.") && setting.path != "fit.memory";
     });

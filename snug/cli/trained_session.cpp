@@ -33,8 +33,10 @@ std::string newest_model(const RunFile& run, const Arguments& arguments) {
     }
   }
   if (newest == 0 && wanted > 0)
-    throw Error("{}: this run has left no model; see which runs there are, or leave --run out",
-                (folder / std::to_string(wanted)).string());
+    throw Error("{}: this run has left no model; {}", (folder / std::to_string(wanted)).string(),
+                arguments.run_number > 0
+                    ? "see which runs there are, or leave --run out"
+                    : "go on with it: " + remembered_suggestion(arguments, "fit") + " --resume");
   if (newest == 0)
     throw Error("{}: no run of it has left a model in {}; train it first: {}", run.file,
                 folder.string(), suggestion(arguments, "fit"));
@@ -114,6 +116,15 @@ void leave_out_validation(RunFile& run, const std::vector<Override>& settings) {
   run.tree.at("fit", run.file).at("validation_split", run.file).set_text("0");
 }
 
+// It would be that model all the same.
+void refuse_run_number(const Arguments& arguments, const std::string& file) {
+  if (arguments.run_number == 0) return;
+  throw Error(
+      "--run {}: the model is the file {}, whatever runs there are; leave --run out, or give the "
+      "model file that the run has left",
+      arguments.run_number, file);
+}
+
 // Its layers are those that were trained: other ones would have no weights.
 void refuse_other_layers(const Arguments& arguments, const std::string& file) {
   const auto found = std::ranges::find_if(arguments.settings, [](const Override& setting) {
@@ -154,6 +165,7 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   std::string file;
   if (run.has_model_file()) {
     file = run.path(*run.section("model")).string();
+    refuse_run_number(arguments, file);
   } else {
     file = newest_model(run, arguments);
     refuse_other_layers(arguments, file);

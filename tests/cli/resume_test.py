@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import select
+import shlex
 import subprocess
 import time
 
@@ -118,6 +119,44 @@ fit: {loss: binary_crossentropy, epochs: 1}
         self.edit("label: y", "label: y, columns: {a: min_max}")
         done = self.snug("fit", "run.yaml", "--resume", "--epochs", "2")
         self.assertIn("the run file has changed since this run was started last: data.columns.a.use is min_max, and was standardise.", done.stderr)
+
+
+class Named(ArraysCase):
+    """--run, where it is given and where it is not."""
+
+    def test_advice_names_the_run_that_was_named(self):
+        self.passes("fit", "run.yaml")
+        self.passes("fit", "run.yaml")
+        self.write_x([3e38] * (self.ROWS * self.FEATURES))
+        text = self.says("evaluate", "run.yaml", "--run", "1")
+        advised = text[text.index("snug predict"):].splitlines()[0]
+        self.assertEqual(advised, "snug predict run.yaml --run 1 --output predictions.csv")
+        self.assertIn("runs/run/1/best.keras", self.says(*shlex.split(advised)[1:]))
+
+    def test_a_model_file_is_of_no_run(self):
+        self.passes("fit", "run.yaml")
+        model, data = "runs/run/1/best.keras", ("data.x=x.npy", "data.y=y.npy")
+        for command in (("evaluate",), ("predict", "--output", "o.csv")):
+            self.refuses(2, "--run 1: the model is the file ", model, "leave --run out", words=(*command, model, *data, "--run", "1"))
+            self.refuses(2, "--run 1: the model is the file ", words=(*command, "run.yaml", f"model={model}", "--run", "1"))
+            self.passes(*command, model, *data)
+
+    def test_an_older_run_of_a_model_file_advises_what_can_be_run(self):
+        self.passes("fit", "run.yaml")
+        start = ("fit", "runs/run/1/best.keras", "name=more")
+        for _ in range(2):
+            self.passes(*start, "data.x=x.npy", "data.y=y.npy")
+        text = self.passes(*start, "--resume", "--run", "1", "--epochs", "4")
+        self.passes(*shlex.split(text[text.index("snug predict"):].splitlines()[0])[1:])
+
+    def test_a_run_without_a_model_that_nobody_has_numbered(self):
+        self.passes("fit", "run.yaml")
+        for model in ("best", "last"):
+            (self.folder / f"runs/run/1/{model}.keras").unlink()
+        line = self.refuses(2, "runs/run/1: this run has left no model", words=("evaluate", "runs/run/1/run.yaml"))
+        self.assertNotIn("--run", line)
+        self.assertIn("snug fit runs/run/1/run.yaml --resume", line)
+        self.refuses(2, "runs/run/1: this run has left no model", "leave --run out", words=("evaluate", "run.yaml", "--run", "1"))
 
 
 if __name__ == "__main__":
