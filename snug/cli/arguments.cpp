@@ -8,6 +8,7 @@
 
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
+#include "snug/cli/run_file.h"
 
 namespace snug::cli {
 namespace {
@@ -44,7 +45,7 @@ Examples:
   snug fit run.yaml                      train as the file says
   snug fit run.yaml --memory 256MiB fit.epochs=3 model.1.dropout=0.3
                                          with other settings, each by its path
-  snug fit run.yaml --dry-run            plan it, and stop before the first step
+  snug fit run.yaml --dry-run            plan it, measure a few steps, and keep nothing
   snug fit run.yaml --resume             go on with the newest run, from its last checkpoint
   snug fit run.yaml --resume --run 2     go on with runs/NAME/2
   snug fit run.yaml fit.guard=skip       leave out batches whose numbers are bad
@@ -151,7 +152,8 @@ void add_fit(CLI::App& app, Line& line) {
   fit->add_option("--batch-size", line.batch_sizes, "Rows of a batch")->type_name("N");
   fit->add_option("--epochs", line.epochs, "Times to go over the data")->type_name("N");
   fit->add_option("--seed", line.seed, "Of weights, shuffling and dropout")->type_name("N");
-  fit->add_flag("--dry-run", line.dry_run, "Plan and stop before the first step");
+  fit->add_flag("--dry-run", line.dry_run,
+                "Plan, make a few steps to measure them, and stop; nothing is kept");
   fit->add_flag("--resume", line.resume,
                 "Go on with the newest run of this name; warns of settings and data that are not "
                 "what they were");
@@ -248,7 +250,9 @@ void refuse_empty(const CLI::App& command) {
 
 // Of "2", "runs/NAME/2" or "--resume=2": what a person means who writes that behind --resume.
 std::string run_in(const std::string& word) {
-  const std::string last = word.substr(word.find_last_of("=/") + 1);
+  const size_t end = word.find_last_not_of('/') + 1;
+  const std::string whole = word.substr(0, end);
+  const std::string last = whole.substr(whole.find_last_of("=/") + 1);
   return last.find_first_not_of("0123456789") == std::string::npos ? last : "";
 }
 
@@ -260,13 +264,22 @@ std::string run_in(const std::string& word) {
       word, run, run);
 }
 
-Override setting_of(const std::string& word) {
+// Most often it is a file.
+[[noreturn]] void refuse_word(const std::string& word, const std::string& run_file) {
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(word, ignored);
+  if (exists && (word.ends_with(".yaml") || word.ends_with(".yml")))
+    throw Error("{}: one run file at a time, and {} is given; leave one of them out", word,
+                run_file);
+  if (exists && is_model_file(word))
+    throw Error("{}: a model is given as model={}, rows as data={}", word, word, word);
+  if (exists) throw Error("{}: files of rows are given as data={}", word, word);
+  throw Error("{}: what is it? A setting has the form path=value, such as fit.epochs=3", word);
+}
+
+Override setting_of(const std::string& word, const std::string& run_file) {
   const size_t sign = word.find('=');
-  if (sign == std::string::npos || sign == 0) {
-    if (std::filesystem::exists(word))
-      throw Error("{}: files of rows are given as data={}", word, word);
-    throw Error("{}: what is it? A setting has the form path=value, such as fit.epochs=3", word);
-  }
+  if (sign == std::string::npos || sign == 0) refuse_word(word, run_file);
   std::string path = word.substr(0, sign);
   // snug fit model.keras data=train.csv label=y
   if (path == "data") path = "data.train";
@@ -368,7 +381,7 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
   for (const std::string& word : line.settings) {
     if (line.resume && word.find('=') == std::string::npos && !run_in(word).empty())
       refuse_resume_of(word);
-    arguments.settings.push_back(setting_of(word));
+    arguments.settings.push_back(setting_of(word, line.run_file));
   }
   add_override(arguments, "memory", line.memory);
   add_override(arguments, "epochs", line.epochs);

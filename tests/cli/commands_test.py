@@ -20,6 +20,13 @@ class Line(ArraysCase):
         self.refuses(2, "snug fit: --memory 3QB: ", words=("fit", "run.yaml", "--memory", "3QB"))
         self.refuses(2, "snug fit: --epochs x: ", words=("fit", "run.yaml", "--epochs", "x"))
 
+    def test_words_that_are_no_settings(self):
+        self.write("b.yaml", self.RUN_FILE)
+        self.write("b.keras", "")
+        for word, part in ((300 * "a", "what is it? A setting has the form path=value"), ("x.npy", "given as data=x.npy"),
+                           ("b.yaml", "one run file at a time, and run.yaml is given"), ("b.keras", "a model is given as model=b.keras")):
+            self.refuses(2, f"{word}: ", part, words=("fit", "run.yaml", word))
+
     def test_help_teaches(self):
         text = self.passes("--help")
         self.assertEqual(text, self.passes("help"))
@@ -84,6 +91,7 @@ class Budget(ArraysCase):
         self.assertGreater(result["total_bytes"], result["arena_bytes"])
         self.assertFalse((self.folder / "runs/run").exists())
         self.assertIn("It fits", self.passes("fit", "run.yaml", "--dry-run"))
+        self.assertNotIn("before the first step", " ".join(self.passes("fit", "--help").split()))
 
     @unittest.skipIf(SANITIZED, "a budget")
     def test_plan(self):
