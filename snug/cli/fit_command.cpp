@@ -147,7 +147,7 @@ void print_end(const Arguments& arguments, const Session& session, const FitRun&
     fmt::print("Next:   {}\n", next_after_signal(arguments, session, fit));
     return;
   }
-  fmt::print("{}{}", resumed_text(arguments, session, fit, watch.epochs(), directory.path()),
+  fmt::print("{}{}", idle_text(arguments, session, fit, watch.epochs(), directory.path()),
              next_steps(arguments, session, watch.epochs(), directory.path()));
 }
 

@@ -112,16 +112,20 @@ std::string next_steps(const Arguments& arguments, const Session& session, const
   std::string text;
   for (const std::string& line :
        {of_epochs(arguments, session, epochs, directory),
-        of_predictions(arguments, session, directory), of_batches(arguments, session),
+        session.fit.epochs == 0 ? "" : of_predictions(arguments, session, directory),
+        of_batches(arguments, session),
         std::string("see all commands:                   snug --help\n")}) {
     if (!line.empty()) text += fmt::format("{}{}", text.empty() ? kFirst : kOther, line);
   }
   return text;
 }
 
-std::string resumed_text(const Arguments& arguments, const Session& session, const FitRun& fit,
-                         const EpochTable& epochs, const Path& directory) {
-  if (!arguments.resume || fit.steps_made() > 0) return "";
+std::string idle_text(const Arguments& arguments, const Session& session, const FitRun& fit,
+                      const EpochTable& epochs, const Path& directory) {
+  if (fit.steps_made() > 0) return "";
+  if (!arguments.resume)
+    return fmt::format("Note:   nothing was trained: fit.epochs is {}; the model is as it was\n",
+                       session.fit.epochs);
   return of_nothing_made(arguments, session, epochs, directory);
 }
 

@@ -32,8 +32,12 @@ std::string newest_model(const RunFile& run, const Arguments& arguments) {
       if (is_number && has_model && is_wanted) newest = std::max(newest, number);
     }
   }
+  const Path chosen = folder / std::to_string(wanted);
+  if (newest == 0 && wanted > 0 && !std::filesystem::exists(chosen))
+    throw Error("{}: there is no such run; see which numbers there are, or leave --run out",
+                chosen.string());
   if (newest == 0 && wanted > 0)
-    throw Error("{}: this run has left no model; {}", (folder / std::to_string(wanted)).string(),
+    throw Error("{}: this run has left no model; {}", chosen.string(),
                 arguments.run_number > 0
                     ? "see which runs there are, or leave --run out"
                     : "go on with it: " + remembered_suggestion(arguments, "fit") + " --resume");
@@ -176,6 +180,7 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   leave_out_validation(run, arguments.settings);
   take_whole_folders(run, arguments.settings);
   FitOptions fit = fit_options(run);
+  KerasFile(file).expect_model();
   const RunData data = open_data(run, {.cache = arguments.cache(),
                                        .inputs_only = need == DataNeed::inputs,
                                        .trained = true,

@@ -177,7 +177,7 @@ class Checkpoints(ArraysCase):
         self.assertNotEqual(of_files[0], of_files[1])
         for n in (1, 2):
             self.assertEqual(self.json("evaluate", "run.yaml", "--run", str(n))["metrics"], of_files[n - 1])
-        self.refuses(2, "runs/run/3: this run has left no model", words=("evaluate", "run.yaml", "--run", "3"))
+        self.refuses(2, "runs/run/3: there is no such run", words=("evaluate", "run.yaml", "--run", "3"))
         self.assertEqual(json.loads(self.read("runs/run/1/summary.json"))["epochs"], 4)
         self.assertEqual(self.read("runs/run/2/summary.json"), newest)
         # The run file that stands in a run is that run's.

@@ -147,6 +147,13 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
         self.assertEqual(self.read("new.csv"), before)
         self.assertEqual([path.name for path in self.folder.glob("*.tmp")], [])
 
+    def test_weights_alone_are_no_model(self):
+        self.passes("fit", "run.yaml")
+        self.passes("convert", "runs/run/1/best.keras", "m.weights.h5")
+        for command in (("evaluate",), ("predict", "--output", "o.csv"), ("fit",), ("summary",)):
+            self.refuses(2, "m.weights.h5: it holds weights alone", "give the .keras or .h5 file of the model",
+                         words=(*command, "m.weights.h5", *(["data=rows.csv"] if command != ("summary",) else [])))
+
     def test_columns_are_found_by_their_names(self):
         self.passes("fit", "run.yaml")
         self.write_rows("new.csv", 20, 3, label=False)
