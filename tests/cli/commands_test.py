@@ -5,6 +5,7 @@ usage: commands_test.py SNUG     SNUG is the program
 
 import json
 import shlex
+import subprocess
 import unittest
 
 import snug_case
@@ -84,6 +85,28 @@ class Line(ArraysCase):
         error = json.loads(result.stdout)
         self.assertEqual((error["command"], error["exit"]), ("fit", 6))
         self.assertIn("nosuch.yaml", error["error"])
+
+
+    def test_what_cannot_be_printed_is_a_failure(self):
+        """Who reads it would take nothing for the result."""
+        for words in (("fit", "run.yaml", "--json"), ("evaluate", "run.yaml"), ("--help",), ("doctor",)):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run(self.command(*words), cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 6, done.stderr)
+            self.assertIn("stdout: cannot write all that was to be printed", done.stderr)
+
+
+    def test_a_log_on_a_full_disk_does_not_end_a_run(self):
+        for words, code in ((("fit", "run.yaml", "--json"), 0), (("fit", "run.yaml", "fit.guard=off", "fit.epochs=1"), 0), (("fit", "no.yaml"), 6)):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run(self.command(*words), cwd=self.folder, stdout=subprocess.PIPE, stderr=full, timeout=60, check=False)
+            self.assertEqual(done.returncode, code, words)
+
+    def test_a_closed_stdout_is_no_file_of_ours(self):
+        """The next file that is opened would be what is printed to."""
+        done = subprocess.run(["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *self.command("fit", "run.yaml")], cwd=self.folder, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(self.read("runs/run/1/checkpoints/lock"), r"^\d+\n$")
 
 
 class Budget(ArraysCase):
