@@ -112,10 +112,12 @@ std::string kept_text(const Path& directory) {
 }
 
 // For suggestions: of two runs that ran beside each other, --resume alone takes the one that began
-// last.
+// last; with the run file that a run has left, that run.
 Arguments with_number(Arguments arguments, const Session& session, const RunDirectory& directory) {
-  const Path newest = RunDirectory::newest(arguments.runs, session.run.name).path();
-  arguments.run_number = newest == directory.path() ? 0 : directory.number();
+  const int64_t own = RunDirectory::number_of(arguments.runs, session.run.name, arguments.run_file);
+  const int64_t alone =
+      own > 0 ? own : RunDirectory::newest(arguments.runs, session.run.name).number();
+  arguments.run_number = alone == directory.number() ? 0 : directory.number();
   return arguments;
 }
 

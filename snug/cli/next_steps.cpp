@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "snug/cli/line_settings.h"
+#include "snug/cli/resume.h"
 
 namespace snug::cli {
 namespace {
@@ -10,13 +11,12 @@ namespace {
 constexpr std::string_view kFirst = "Next:   ", kOther = "        ";
 
 // Twice as many epochs as it has trained; from where it is, if the run was saved.
-std::string longer(const Arguments& arguments, const Session& session, int64_t epochs) {
+std::string longer(const Arguments& arguments, bool was_saved, int64_t epochs) {
   const Override more{.path = "fit.epochs",
                       .value = std::to_string(2 * epochs),
                       .place = fmt::format("fit.epochs={}", 2 * epochs)};
-  return session.fit.checkpoint.is_on()
-             ? fmt::format("{} {}", resume_suggestion(arguments), typed_text({more}))
-             : suggestion(arguments, "fit", {more});
+  return was_saved ? fmt::format("{} {}", resume_suggestion(arguments), typed_text({more}))
+                   : suggestion(arguments, "fit", {more});
 }
 
 // About the epochs: there is no use in more of them where the loss has been rising.
@@ -36,7 +36,7 @@ std::string of_epochs(const Arguments& arguments, const Session& session, const 
   if (!epochs.falls(loss) || epochs.last().at(loss) == 0) return "";
   const std::string why =
       last > 0 ? fmt::format("train longer, {} still falls:", loss) : std::string("train longer:");
-  return fmt::format("{:<36}{}\n", why, longer(arguments, session, trained));
+  return fmt::format("{:<36}{}\n", why, longer(arguments, can_go_on(session, directory), trained));
 }
 
 std::string of_predictions(const Arguments& arguments, const Session& session,

@@ -46,6 +46,14 @@ void expect_same_model(const RunFile& run, const Path& directory, bool is_newest
       named(before), named(now));
 }
 
+// Those of backup_and_restore stand elsewhere.
+Path checkpoints_of(const Session& session, const Path& directory) {
+  for (const CallbackPtr& callback : session.fit.callbacks) {
+    if (const auto options = callback->checkpoints()) return options->directory;
+  }
+  return directory / "checkpoints";
+}
+
 bool holds_checkpoint(const Path& directory) {
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error)) return false;
@@ -257,14 +265,13 @@ void expect_same_callbacks(const Arguments& arguments, const RunFile& run, const
                                 : " from its model: " + further_suggestion(arguments, model)));
 }
 
+bool can_go_on(const Session& session, const Path& directory) {
+  return holds_checkpoint(checkpoints_of(session, directory));
+}
+
 bool has_checkpoint(const Arguments& arguments, const Session& session, const Path& directory) {
-  // Those of backup_and_restore stand elsewhere.
-  const bool elsewhere = std::ranges::any_of(
-      session.fit.callbacks,
-      [](const CallbackPtr& callback) { return callback->checkpoints().has_value(); });
-  const Path checkpoints = directory / "checkpoints";
-  if (elsewhere || holds_checkpoint(checkpoints)) return true;
-  expect_stopped(checkpoints);
+  if (can_go_on(session, directory)) return true;
+  expect_stopped(checkpoints_of(session, directory));
   const Path model = directory / "last.keras";
   if (real_files().size(model)) {
     throw Error(

@@ -12,7 +12,10 @@ namespace snug::cli {
 // a file.
 Arguments with_remembered(Arguments arguments);
 
-// Whether the run has a checkpoint to go on from. Warns that one which was stopped before its first
+// Whether there is a checkpoint that a run in this directory could go on from.
+bool can_go_on(const Session& session, const Path& directory);
+
+// The same of a run that is to go on. Warns that one which was stopped before its first
 // begins anew, in another directory. Throws Error where it came to its end, or does not save.
 bool has_checkpoint(const Arguments& arguments, const Session& session, const Path& directory);
 

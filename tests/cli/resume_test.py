@@ -121,6 +121,26 @@ fit: {loss: binary_crossentropy, epochs: 1}
         self.assertIn("the run file has changed since this run was started last: data.columns.a.use is min_max, and was standardise.", done.stderr)
 
 
+class Backup(ArraysCase):
+    """backup_and_restore has a folder of its own, and empties it at the end."""
+
+    WORDS = ("fit", "run.yaml", "fit.callbacks=[backup_and_restore: backup]")
+
+    def test_a_run_that_came_to_its_end_is_not_trained_over(self):
+        text = self.passes(*self.WORDS, "--epochs", "2")
+        self.assertNotIn("--resume", text)
+        before = (self.folder / "runs/run/1/last.keras").read_bytes()
+        line = self.refuses(2, "runs/run/1: the run came to its end and has no checkpoint", words=(*self.WORDS[:2], "--resume", "--epochs", "4"))
+        self.assertEqual((self.folder / "runs/run/1/last.keras").read_bytes(), before)
+        self.assertEqual(self.json(*shlex.split(line[line.index("snug fit run.yaml"):])[1:])["directory"], "runs/run/2")
+
+    def test_one_that_keeps_its_backup_goes_on(self):
+        text = self.passes("fit", "run.yaml", "fit.callbacks=[backup_and_restore: {backup_dir: backup, delete_checkpoint: false}]", "--epochs", "1")
+        advised = next(line for line in text.splitlines() if "train longer" in line)
+        self.assertIn("Going on from backup/", self.passes(*shlex.split(advised[advised.index("snug "):])[1:]))
+        self.assertEqual(json.loads(self.read("runs/run/1/summary.json"))["epochs"], 2)
+
+
 class Named(ArraysCase):
     """--run, where it is given and where it is not."""
 
@@ -148,6 +168,18 @@ class Named(ArraysCase):
             self.passes(*start, "data.x=x.npy", "data.y=y.npy")
         text = self.passes(*start, "--resume", "--run", "1", "--epochs", "4")
         self.passes(*shlex.split(text[text.index("snug predict"):].splitlines()[0])[1:])
+
+    def test_advice_about_a_run_of_the_file_of_another_run(self):
+        """That file alone means the run that it is of."""
+        self.passes("fit", "run.yaml")
+        text = self.passes("fit", "runs/run/1/run.yaml", "fit.seed=3")
+        self.assertIn("Kept:   runs/run/2/", text)
+        for advised in ("snug fit runs/run/1/run.yaml --run 2 --resume fit.epochs=4",
+                        "snug predict runs/run/1/run.yaml --run 2 --output predictions.csv"):
+            self.assertIn(advised + "\n", text)
+            self.assertIn("runs/run/2/", self.passes(*shlex.split(advised)[1:]))
+        # Of its own run it need not be said.
+        self.assertIn("snug predict runs/run/1/run.yaml --output", self.passes("fit", "runs/run/1/run.yaml", "--resume", "--epochs", "4"))
 
     def test_a_run_without_a_model_that_nobody_has_numbered(self):
         self.passes("fit", "run.yaml")
