@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "snug/base/nearest_word.h"
 #include "snug/cli/named_callbacks.h"
@@ -37,12 +38,27 @@ void refuse(const std::string& place, const Path& file, std::string_view what) {
   throw Error("{} {}: this file is {}; give another one", place, file.string(), what);
 }
 
-void refuse_data_and_run_file(const RunFile& run, const std::string& place, const Path& file) {
+void refuse_data(const RunFile& run, const std::string& place, const Path& file,
+                 std::string_view what) {
   const YamlValue* data = run.section("data");
-  if (data != nullptr && names(run, *data, file))
-    refuse(place, file, "among the data that is read");
-  if (!is_model_file(run.file) && is_same(run.file, file))
-    refuse(place, file, "the run file itself");
+  if (data != nullptr && names(run, *data, file)) refuse(place, file, what);
+}
+
+// Without the settings of the command line; nothing where it is no whole one without them.
+std::optional<RunFile> as_it_stands(const std::string& run_file) {
+  try {
+    return read_run_file(run_file, {});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void refuse_data_and_run_file(const RunFile& run, const std::string& place, const Path& file) {
+  refuse_data(run, place, file, "among the data that is read");
+  if (is_model_file(run.file)) return;
+  if (is_same(run.file, file)) refuse(place, file, "the run file itself");
+  if (const std::optional<RunFile> own = as_it_stands(run.file))
+    refuse_data(*own, place, file, "among the data that the run file names");
 }
 
 // The path that a callback of this class writes to; empty: it is another callback, or has none.
@@ -95,6 +111,13 @@ void refuse_own_files(const RunFile& run, const std::string& place,
       refuse(place, file, "the model that is read");
     refuse_data_and_run_file(run, place, file);
   }
+}
+
+void refuse_trained_on(const Path& run_file, const std::string& place,
+                       const std::vector<Path>& files) {
+  const std::optional<RunFile> run = as_it_stands(run_file.string());
+  for (const Path& file : run ? files : std::vector<Path>())
+    refuse_data(*run, place, file, "among the data that the model was trained on");
 }
 
 void refuse_callbacks_over_own_files(const RunFile& run) {

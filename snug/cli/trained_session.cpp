@@ -203,6 +203,7 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   const bool are_pictures = files != nullptr && is_folder(*files);
   return {.run = std::move(run),
           .model_file = file,
+          .trained_by = run_file_of(file),
           .model = std::move(model),
           .data = std::move(rows.source),
           .rows_name = rows.name,

@@ -24,7 +24,9 @@ class Line(ArraysCase):
     def test_words_that_are_no_settings(self):
         self.write("b.yaml", self.RUN_FILE)
         self.write("b.keras", "")
-        for word, part in ((300 * "a", "what is it? A setting has the form path=value"), ("x.npy", "given as data=x.npy"),
+        self.write("rows.csv", "")
+        for word, part in ((300 * "a", "what is it? A setting has the form path=value"), ("x.npy", "given as data.x=x.npy, their targets as data.y="),
+                           ("rows.csv", "given as data=rows.csv"),
                            ("b.yaml", "one run file at a time, and run.yaml is given"), ("b.keras", "a model is given as model=b.keras")):
             self.refuses(2, f"{word}: ", part, words=("fit", "run.yaml", word))
 

@@ -147,6 +147,19 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
         self.assertEqual(self.read("new.csv"), before)
         self.assertEqual([path.name for path in self.folder.glob("*.tmp")], [])
 
+    def test_what_was_trained_on_is_not_written_over(self):
+        """Though other rows are read now."""
+        self.write_rows("own.csv", 300, 1)
+        self.write_rows("new.csv", 5, 3)
+        self.passes("fit", "run.yaml", "data=own.csv")
+        before = [self.read(name) for name in ("rows.csv", "test.csv", "own.csv")]
+        for start, name, what in (("run.yaml", "rows.csv", "the run file names"), ("run.yaml", "test.csv", "the run file names"),
+                                  ("run.yaml", "own.csv", "the model was trained on"), ("runs/run/1/best.keras", "own.csv", "the model was trained on")):
+            self.refuses(2, f"--output {name}: this file is among the data that {what}", words=("predict", start, "data=new.csv", "--output", name))
+        self.assertEqual([self.read(name) for name in ("rows.csv", "test.csv", "own.csv")], before)
+        self.passes("predict", "run.yaml", "data=new.csv", "--output", "o.csv")
+        self.passes("predict", "run.yaml", "data=new.csv", "--output", "o.csv")
+
     def test_weights_alone_are_no_model(self):
         self.passes("fit", "run.yaml")
         self.passes("convert", "runs/run/1/best.keras", "m.weights.h5")
