@@ -208,6 +208,11 @@ std::string run_in(const std::string& word) {
     throw Error("{}: a model is given as model={}, rows as data={}", word, word, word);
   if (exists && word.ends_with(".npy"))
     throw Error("{}: arrays are given as data.x={}, their targets as data.y=FILE.npy", word, word);
+  if (exists && std::filesystem::is_directory(word, ignored))
+    throw Error(
+        "{}: a folder of pictures is given as data.train.image_folder={}, of texts as "
+        "data.train.text_folder={}",
+        word, word, word);
   if (exists) throw Error("{}: files of rows are given as data={}", word, word);
   throw Error("{}: what is it? A setting has the form path=value, such as fit.epochs=3", word);
 }

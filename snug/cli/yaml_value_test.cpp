@@ -109,7 +109,7 @@ TEST(Override, NamesItsOwnPlace) {
   EXPECT_EQ(message_of([&] {
               override_value(root, {"model.1.dropout", "1", "model.1.dropout=1"});
             }),
-            "model.1.dropout=1: model is a list of 1; name one by its number, from 0 on");
+            "model.1.dropout=1: model is a list of 1; name one by its number, 0 to 0");
   EXPECT_EQ(message_of([&] {
               override_value(root, {"fit.a", "[", "fit.a=["});
             }).find("fit.a=[: "),

@@ -25,8 +25,9 @@ class Line(ArraysCase):
         self.write("b.yaml", self.RUN_FILE)
         self.write("b.keras", "")
         self.write("rows.csv", "")
+        self.write("pics/a/1.png", "")
         for word, part in ((300 * "a", "what is it? A setting has the form path=value"), ("x.npy", "given as data.x=x.npy, their targets as data.y="),
-                           ("rows.csv", "given as data=rows.csv"),
+                           ("rows.csv", "given as data=rows.csv"), ("pics", "given as data.train.image_folder=pics"),
                            ("b.yaml", "one run file at a time, and run.yaml is given"), ("b.keras", "a model is given as model=b.keras")):
             self.refuses(2, f"{word}: ", part, words=("fit", "run.yaml", word))
 

@@ -21,6 +21,8 @@ class RunFileMistakes(ArraysCase):
     def test_unknown_setting_of_a_layer(self):
         self.edit("units: 16", "unit: 16")
         self.refuses(2, "run.yaml:3: ", '"unit" is no setting of dense', "did you mean units?")
+        self.edit("- dropout: 0.1", "- reshape: [4, 4, 1]\n  - conv2d: 4\n  - flatten")
+        self.refuses(2, "run.yaml:5: ", "conv2d: ", "kernel_size")
 
     def test_unknown_layer(self):
         self.edit("- dropout: 0.1", "- dropuot: 0.1")
