@@ -25,10 +25,12 @@ constexpr int kOurFault = 1;
 
 // Unlike fmt::print, which throws: a log on a disk that is full does not end a run.
 template <typename... Args>
-void put(FILE* stream, fmt::format_string<Args...> format, Args&&... args) {
+void put(FILE* stream, fmt::format_string<Args...> format, Args&&... args) try {
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
   std::fwrite(text.data(), 1, text.size(), stream);
+} catch (const std::exception&) {
+  // Nor does a line that there is no memory for.
 }
 
 // Progress and news to stdout, unless that is kept for JSON; warnings to stderr.

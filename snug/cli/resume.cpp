@@ -198,15 +198,16 @@ void warn_of_changes(const Arguments& arguments, const Path& directory, const st
   add_leaves(parse_yaml(resolved, "run.yaml"), "", said.now);
   add_leaves(read_run_file(arguments.run_file, arguments.settings).tree, "", said.own);
   std::vector<Change> changes = changes_of(said, given);
-  const auto learned = std::ranges::stable_partition(
-      changes, [&](const Change& change) { return !said.is_learned(change.path); });
-  if (!learned.empty())
+  const auto learned =
+      std::stable_partition(changes.begin(), changes.end(),
+                            [&](const Change& change) { return !said.is_learned(change.path); });
+  if (learned != changes.end())
     log_message(LogLevel::warning,
                 "the columns of the data are not what they were when this run was started last: "
                 "{}. It goes on with what is found now; to go on as before, give the data of "
                 "before, or say so in data.columns",
-                list_of(learned));
-  changes.erase(learned.begin(), learned.end());
+                list_of(std::span(learned, changes.end())));
+  changes.erase(learned, changes.end());
   if (changes.empty()) return;
   log_message(
       LogLevel::warning,

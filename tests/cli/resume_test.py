@@ -56,7 +56,6 @@ class Beside(ArraysCase):
         self.assertEqual(list((self.folder / "runs/run/2").iterdir()), [])
 
     def test_a_run_that_just_begins_was_not_stopped(self):
-        self.passes("fit", "run.yaml", "name=other")
         reader, writer = self.pipe()
         os.write(writer, bytes(PAGE))
         process = self.start(writer, "fit", "run.yaml")
