@@ -95,11 +95,12 @@ Arguments guessed(std::span<const std::string> words) {
 }
 
 // Who reads it would take nothing, or a part, for the result.
-void expect_printed() {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  throw FileError(
+int exit_if_printed(const Arguments& arguments, int exit) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit;
+  const FileError found(
       "stdout: cannot write all that was to be printed; make room on the disk, or look at what "
       "reads it. What the command does was done");
+  return report(arguments, found.exit_code(), found.what());
 }
 
 int run(std::span<const std::string> words) {
@@ -114,8 +115,7 @@ int run(std::span<const std::string> words) {
       exit = run_command(arguments);
       set_log_sink({});
     }
-    expect_printed();
-    return exit;
+    return exit_if_printed(arguments, exit);
   } catch (const InternalError& error) {
     return report(
         arguments, error.exit_code(),
