@@ -8,102 +8,14 @@
 
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
+#include "snug/cli/help_texts.h"
+#include "snug/cli/run_file.h"
 
 namespace snug::cli {
 namespace {
 
 constexpr std::array<std::string_view, 9> kCommands = {
     "fit", "plan", "check", "summary", "evaluate", "predict", "convert", "checkpoint", "doctor"};
-
-constexpr const char* kAbout =
-    "Snug trains neural networks within a memory budget: it tells you before the first step that a "
-    "run cannot fit, and what would, or it runs to the end.";
-constexpr const char* kStart = R"(
-Start here:
-  snug doctor                            what this machine can do
-  snug check adult.csv                   what is wrong with the data, by row
-  snug plan run.yaml                     how much memory a run needs, before it starts
-  snug fit run.yaml --memory 256MiB      train within 256 MiB
-  snug fit run.yaml --resume             go on where a killed run was
-  snug fit model.keras data.x=x.npy data.y=y.npy
-                                         go on training a model that Keras saved
-  snug fit --help                        more about a command
-
-A run file says what to train on, what, and how:
-  data:  {train: adult.csv, label: income}     or {train: {x: x.npy, y: y.npy}}
-  model:
-    - dense: {units: 64, activation: relu}
-    - dropout: 0.5
-    - dense: {units: 1, activation: sigmoid}
-  fit:   {loss: binary_crossentropy, optimizer: adam, metrics: [accuracy], epochs: 10}
-
-Exit codes: 0 done, 1 Snug's own fault, 2 a mistake in the command, run file or model, 3 does not
-fit the budget, 4 bad data, 5 numerics, 6 files and disk, 130 interrupted, 143 terminated.)";
-constexpr const char* kFitExamples = R"(
-Examples:
-  snug fit run.yaml                      train as the file says
-  snug fit run.yaml --memory 256MiB fit.epochs=3 model.1.dropout=0.3
-                                         with other settings, each by its path
-  snug fit run.yaml --dry-run            plan it, and stop before the first step
-  snug fit run.yaml --resume             go on with the newest run, from its last checkpoint
-  snug fit run.yaml --resume --run 2     go on with runs/NAME/2
-  snug fit run.yaml fit.guard=skip       leave out batches whose numbers are bad
-                                         (stop, the default; skip; rollback; off)
-  snug fit run.yaml fit.checkpoint.every_seconds=10
-                                         save more often (60 s if not given)
-
-docs/run_file.md lists all settings of a run file.
-
-Writes runs/NAME/N/: run.yaml as it ran, settings.json (of the command line), summary.json,
-history.csv, report.txt (the plan), report.html (the memory of a step, drawn), checkpoints/, and the
-models best.keras and last.keras, which Keras loads. A run that is killed goes on with the same bits
-and the settings that it was started with; Ctrl-C and SIGTERM save first.)";
-constexpr const char* kCheckpointExamples = R"(
-Examples:
-  snug checkpoint show runs/mnist/1/checkpoints/0000000469.ckpt
-                                         what is in it: progress, settings, variables
-  snug checkpoint verify FILE            are all its checksums right?)";
-constexpr const char* kEvaluateExamples = R"(
-Examples:
-  snug evaluate run.yaml                 the best model of its newest run, on the validation data
-  snug evaluate model.keras data.x=x.npy data.y=y.npy)";
-constexpr const char* kPredictExamples = R"(
-Examples:
-  snug predict run.yaml --output y.csv   by the best model of its newest run
-  snug predict run.yaml data=new.csv --output y.csv
-                                         of other rows, which need no labels
-  snug predict model.keras data.x=x.npy --output y.npy)";
-constexpr const char* kConvertExamples = R"(
-Examples:
-  snug convert model.h5 model.keras      between Keras's formats: .keras, .h5
-  snug convert model.keras m.weights.h5  its weights alone)";
-constexpr const char* kPlanExamples = R"(
-Examples:
-  snug plan run.yaml                     the plan of one step, by kind and by value
-  snug plan run.yaml --memory 256MiB     does it fit?
-  snug plan run.yaml --memory 256MiB --batch-size 32,64,128
-                                         a line for each, and the largest batch that fits;
-                                         exit code 3 where none of these does
-  snug plan run.yaml --curve curve.svg   step time against the budget, with its knee
-  snug plan run.yaml --html plan.html    where every value stands, and when)";
-constexpr const char* kCheckExamples = R"(
-Examples:
-  snug check adult.csv --label income    columns, classes, bad rows, what to mend
-  snug check part-*.csv                  several files with the same columns, as one table
-  snug check new.csv --against run.yaml  would a model of this run understand these rows?
-  snug check x.npy                       its rows, its range, rows that are not finite
-  snug check reviews.txt --text --label labels.txt
-                                         texts and classes, how long they are, what is no text
-
-Reads the whole file once or twice, in fixed memory. Exit code 4 when something is wrong.)";
-constexpr const char* kSummaryExamples = R"(
-Examples:
-  snug summary run.yaml                  layers, shapes and parameters, as in Keras
-  snug summary run.yaml model.0.dense.units=128)";
-constexpr const char* kDoctorExamples = R"(
-Examples:
-  snug doctor                            cores, instruction set, memory limits, disk, versions
-  snug doctor --json                     the same for programs)";
 
 // What CLI11 fills in.
 struct Line {
@@ -151,7 +63,8 @@ void add_fit(CLI::App& app, Line& line) {
   fit->add_option("--batch-size", line.batch_sizes, "Rows of a batch")->type_name("N");
   fit->add_option("--epochs", line.epochs, "Times to go over the data")->type_name("N");
   fit->add_option("--seed", line.seed, "Of weights, shuffling and dropout")->type_name("N");
-  fit->add_flag("--dry-run", line.dry_run, "Plan and stop before the first step");
+  fit->add_flag("--dry-run", line.dry_run,
+                "Plan, make a few steps to measure them, and stop; nothing is kept");
   fit->add_flag("--resume", line.resume,
                 "Go on with the newest run of this name; warns of settings and data that are not "
                 "what they were");
@@ -233,9 +146,31 @@ void refuse_extra(const std::string& extra, const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
+  if (!extra.starts_with('-'))
+    throw Error("{}: what is it? snug {} --help says what there is", extra, command.get_name());
   const std::vector<std::string_view> words(names.begin(), names.end());
-  throw Error("there is no option {}; {}", extra,
-              did_you_mean(extra.substr(0, extra.find('=')), words, ""));
+  const std::string_view nearest = nearest_word(extra.substr(0, extra.find('=')), words);
+  const bool has_settings = command.get_option_no_throw("settings") != nullptr;
+  throw Error("there is no option {}; {}{}", extra, suggested(nearest, words, ""),
+              nearest.empty() && has_settings
+                  ? "; other settings are given by their paths, such as fit.batch_size=32 or "
+                    "name=NAME"
+                  : "");
+}
+
+// In our words; "--epochs: 1 required N missing" is the parser's.
+[[noreturn]] void refuse_count(const std::string& told) {
+  constexpr std::string_view kRequired = " 1 required ", kMissing = " missing";
+  const size_t colon = told.find(':');
+  if (colon == std::string::npos) throw Error("{}; see snug --help", told);
+  const std::string option = told.substr(0, colon), rest = told.substr(colon + 1);
+  if (rest.starts_with(kRequired) && rest.ends_with(kMissing)) {
+    const size_t length = rest.size() - kRequired.size() - kMissing.size();
+    throw Error("{} has no value; give {} {}", option, option,
+                rest.substr(kRequired.size(), length));
+  }
+  if (rest.starts_with(" At Most 1 ")) throw Error("{} is given more than once", option);
+  throw Error("{}; see snug --help", told);
 }
 
 // Most often it is a variable of a shell that is not set.
@@ -248,7 +183,9 @@ void refuse_empty(const CLI::App& command) {
 
 // Of "2", "runs/NAME/2" or "--resume=2": what a person means who writes that behind --resume.
 std::string run_in(const std::string& word) {
-  const std::string last = word.substr(word.find_last_of("=/") + 1);
+  const size_t end = word.find_last_not_of('/') + 1;
+  const std::string whole = word.substr(0, end);
+  const std::string last = whole.substr(whole.find_last_of("=/") + 1);
   return last.find_first_not_of("0123456789") == std::string::npos ? last : "";
 }
 
@@ -260,17 +197,39 @@ std::string run_in(const std::string& word) {
       word, run, run);
 }
 
-Override setting_of(const std::string& word) {
+// Most often it is a file.
+[[noreturn]] void refuse_word(const std::string& word, const std::string& run_file) {
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(word, ignored);
+  if (exists && (word.ends_with(".yaml") || word.ends_with(".yml")))
+    throw Error("{}: one run file at a time, and {} is given; leave one of them out", word,
+                run_file);
+  if (exists && is_model_file(word))
+    throw Error("{}: a model is given as model={}, rows as data={}", word, word, word);
+  if (exists && word.ends_with(".npy"))
+    throw Error("{}: arrays are given as data.x={}, their targets as data.y=FILE.npy", word, word);
+  if (exists && std::filesystem::is_directory(word, ignored))
+    throw Error(
+        "{}: a folder of pictures is given as data.train.image_folder={}, of texts as "
+        "data.train.text_folder={}",
+        word, word, word);
+  if (exists) throw Error("{}: files of rows are given as data={}", word, word);
+  throw Error("{}: what is it? A setting has the form path=value, such as fit.epochs=3", word);
+}
+
+Override setting_of(const std::string& word, const std::string& run_file) {
   const size_t sign = word.find('=');
-  if (sign == std::string::npos || sign == 0) {
-    if (std::filesystem::exists(word))
-      throw Error("{}: files of rows are given as data={}", word, word);
-    throw Error("{}: what is it? A setting has the form path=value, such as fit.epochs=3", word);
-  }
+  if (sign == std::string::npos || sign == 0) refuse_word(word, run_file);
   std::string path = word.substr(0, sign);
+  if (path.ends_with('.') || path.starts_with('.')) refuse_word(word, run_file);
+  // Most often it is a variable of a shell that is not set.
+  if (sign + 1 == word.size())
+    throw Error("{}: it has no value; give one, or leave it out (null stands for none)", word);
   // snug fit model.keras data=train.csv label=y
   if (path == "data") path = "data.train";
   if (path == "label" || path == "validation") path = "data." + path;
+  if (path == "fit")
+    throw Error("{}: fit is a section; give its settings one by one, such as fit.epochs=3", word);
   if (path.find('.') == std::string::npos && path != "name" && path != "model") {
     throw Error("{}: a setting begins with its section: fit.{}", word, word);
   }
@@ -301,6 +260,17 @@ void add_batch_sizes(Arguments& arguments, const std::string& sizes) {
   }
 }
 
+// One of them would be taken without a word.
+void refuse_contradictions(const std::vector<Override>& settings) {
+  for (size_t i = 0; i < settings.size(); ++i) {
+    const Override& setting = settings[i];
+    const auto earlier = std::ranges::find(settings, setting.path, &Override::path);
+    if (earlier->value == setting.value) continue;
+    throw Error("{} is given twice: {} and {}; remove one of them", setting.path, earlier->place,
+                setting.place);
+  }
+}
+
 int64_t run_number_of(const CLI::App& command, const Line& line) {
   if (line.run.empty()) return 0;
   const YamlValue value{.kind = YamlValue::Kind::scalar,
@@ -320,6 +290,13 @@ void expect_folder(std::string_view option, const Path& file) {
   if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
   throw FileError("{}{}: there is no folder {}; make it, or give another path", option,
                   file.string(), folder.string());
+}
+
+void expect_folder_or_nothing(const Path& runs) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(runs, ignored) || std::filesystem::is_directory(runs, ignored))
+    return;
+  throw FileError("--runs {}: this is a file; give a folder", runs.string());
 }
 
 Arguments arguments_of(const CLI::App& command, const Line& line) {
@@ -345,6 +322,7 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
   expect_folder("--curve ", arguments.curve_file);
   expect_folder("--html ", arguments.html_file);
   expect_folder(arguments.command == "predict" ? "--output " : "", arguments.output);
+  if (command.get_option_no_throw("--runs") != nullptr) expect_folder_or_nothing(arguments.runs);
   if (arguments.command == "doctor") return arguments;
   if (arguments.command == "checkpoint") {
     if (arguments.action != "show" && arguments.action != "verify")
@@ -368,13 +346,14 @@ Arguments arguments_of(const CLI::App& command, const Line& line) {
   for (const std::string& word : line.settings) {
     if (line.resume && word.find('=') == std::string::npos && !run_in(word).empty())
       refuse_resume_of(word);
-    arguments.settings.push_back(setting_of(word));
+    arguments.settings.push_back(setting_of(word, line.run_file));
   }
   add_override(arguments, "memory", line.memory);
   add_override(arguments, "epochs", line.epochs);
   add_override(arguments, "seed", line.seed);
   add_override(arguments, "threads", line.threads);
   add_batch_sizes(arguments, line.batch_sizes);
+  refuse_contradictions(arguments.settings);
   return arguments;
 }
 
@@ -388,7 +367,17 @@ std::string version() { return SNUG_VERSION; }
 
 bool Arguments::is_watched() const { return ::isatty(json ? STDERR_FILENO : STDOUT_FILENO) != 0; }
 
+static void refuse_command(const std::string& word) {
+  const std::string_view nearest = nearest_word(word, kCommands);
+  throw Error("there is no command {}; {}", word,
+              suggested(nearest.empty() ? "" : fmt::format("snug {}", nearest), kCommands, ""));
+}
+
 ParsedArguments parse_arguments(std::span<const std::string> words) {
+  if (words.size() > 1 && words[0] == "help") {
+    if (!is_command(words[1])) refuse_command(words[1]);
+    return parse_arguments(std::vector<std::string>{words[1], "--help"});
+  }
   for (const std::string& word : words) {
     if (word.starts_with("--resume=")) refuse_resume_of(word);
   }
@@ -401,17 +390,15 @@ ParsedArguments parse_arguments(std::span<const std::string> words) {
     return {.arguments = {}, .text = app.help()};
   } catch (const CLI::CallForVersion& call) {
     return {.arguments = {}, .text = call.what() + std::string("\n")};
+  } catch (const CLI::ArgumentMismatch& error) {
+    refuse_count(error.what());
   } catch (const CLI::ParseError& error) {
     throw Error("{}; see snug --help", error.what());
   }
   const std::vector<CLI::App*> commands = app.get_subcommands();
   if (commands.empty() && (words.empty() || words[0] == "help"))
     return {.arguments = {}, .text = app.help()};
-  if (commands.empty()) {
-    const std::string_view nearest = nearest_word(words[0], kCommands);
-    throw Error("there is no command {}; {}", words[0],
-                suggested(nearest.empty() ? "" : fmt::format("snug {}", nearest), kCommands, ""));
-  }
+  if (commands.empty()) refuse_command(words[0]);
   return {.arguments = arguments_of(*commands[0], line), .text = {}};
 }
 

@@ -59,7 +59,9 @@ TEST(Arguments, NamesWhatItDoesNotKnow) {
   EXPECT_EQ(message({"fit"}), "which run file? For example: snug fit run.yaml");
   EXPECT_EQ(message({"fit", "r.yaml", "b"}),
             "b: what is it? A setting has the form path=value, such as fit.epochs=3");
-  EXPECT_EQ(message({"evaluate", "r.yaml", "/"}), "/: files of rows are given as data=/");
+  EXPECT_EQ(message({"evaluate", "r.yaml", "/"}),
+            "/: a folder of pictures is given as data.train.image_folder=/, of texts as "
+            "data.train.text_folder=/");
   EXPECT_EQ(message({"fit", "r.yaml", "epochs=3"}),
             "epochs=3: a setting begins with its section: fit.epochs=3");
   EXPECT_NE(message({"fit", "r.yaml", "--memory"}).find("--memory"), std::string::npos);

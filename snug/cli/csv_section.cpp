@@ -310,6 +310,17 @@ static void expect_fitted(const YamlItem& item, const ColumnSetting& wish, const
       column.is_clipped() ? fmt::format("clip: [{}, {}]", column.low, column.high) : "not clipped");
 }
 
+// As the training data's are checked when columns are chosen.
+static void expect_unseen(const YamlItem& item, const Columns& fitted, const Column& column) {
+  const bool is_label = std::ranges::find(fitted.labels, column.name) != fitted.labels.end();
+  const bool knows = column.use == ColumnUse::one_hot || column.use == ColumnUse::index;
+  if (knows && !is_label && column.name != fitted.weight) return;
+  item.value.fail(
+      "column \"{}\" is {}, for which unseen means nothing; it is for inputs that are one_hot or "
+      "index",
+      column.name, is_label ? "the label" : name_of(column.use));
+}
+
 // Which columns are labels or weights is the model's, too.
 static void expect_fitted(const YamlValue& data, std::string_view key,
                           const std::vector<std::string>& fitted) {
@@ -335,7 +346,9 @@ static void say_anew(const YamlValue& data, Columns& fitted) {
       settings->fail("the model was trained on a table without a column \"{}\"", item.key);
     const ColumnSetting wish = read_column(item.value);
     expect_fitted(item, wish, *column);
-    if (wish.unseen_is_missing) column->unseen_is_missing = *wish.unseen_is_missing;
+    if (!wish.unseen_is_missing) continue;
+    expect_unseen(item, fitted, *column);
+    column->unseen_is_missing = *wish.unseen_is_missing;
   }
 }
 

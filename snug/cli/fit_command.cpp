@@ -112,11 +112,12 @@ std::string kept_text(const Path& directory) {
 }
 
 // For suggestions: of two runs that ran beside each other, --resume alone takes the one that began
-// last.
+// last; with the run file that a run has left, that run.
 Arguments with_number(Arguments arguments, const Session& session, const RunDirectory& directory) {
-  const Path newest = RunDirectory::newest(arguments.runs, session.run.name).path();
-  arguments.run_number =
-      newest == directory.path() ? 0 : std::stoll(directory.path().filename().string());
+  const int64_t own = RunDirectory::number_of(arguments.runs, session.run.name, arguments.run_file);
+  const int64_t alone =
+      own > 0 ? own : RunDirectory::newest(arguments.runs, session.run.name).number();
+  arguments.run_number = alone == directory.number() ? 0 : directory.number();
   return arguments;
 }
 
@@ -148,7 +149,7 @@ void print_end(const Arguments& arguments, const Session& session, const FitRun&
     fmt::print("Next:   {}\n", next_after_signal(arguments, session, fit));
     return;
   }
-  fmt::print("{}{}", resumed_text(arguments, session, fit, watch.epochs(), directory.path()),
+  fmt::print("{}{}", idle_text(arguments, session, fit, watch.epochs(), directory.path()),
              next_steps(arguments, session, watch.epochs(), directory.path()));
 }
 
@@ -159,11 +160,47 @@ void remove_directory(const RunDirectory& directory) {
   std::filesystem::remove_all(directory.path(), ignored);
 }
 
+CheckpointOptions checkpoints_in(const RunDirectory& directory, CheckpointOptions options) {
+  if (options.is_on()) options.directory = directory.path() / "checkpoints";
+  return options;
+}
+
+void write_start(const Arguments& arguments, const Session& session, FitRun& fit,
+                 const RunDirectory& directory) {
+  // First of all: --resume of another process must see that this one runs.
+  if (!arguments.resume) fit.set_checkpoint(checkpoints_in(directory, session.fit.checkpoint));
+  const FitPlan& plan = fit.plan();
+  const std::string resolved = resolved_text(session.run, session.fit, plan.budget_bytes);
+  fit.set_description(resolved);
+  const auto write = [&arguments, &plan, &directory, resolved] {
+    directory.write("run.yaml", resolved);
+    directory.write("report.txt", plan.text());
+    remember_settings(directory.path(), arguments.settings);
+  };
+  if (!arguments.resume) write();
+  // One that goes on has those of before until it is known that it can. Where rows in quarantine
+  // are is said only of a directory that stays.
+  fit.set_begun([&arguments, &session, &directory, write] {
+    if (arguments.resume) write();
+    keep_rejected(session, directory);
+  });
+  if (!arguments.json) {
+    fmt::print("Plan:   {} of the budget of {}, by kind and by value in {}/report.txt\n",
+               bytes_text(plan.total_bytes()), bytes_text(plan.budget_bytes),
+               directory.path().string());
+    std::fflush(stdout);
+  }
+}
+
 // Where it fails, what it has come to is written down.
 void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
                 const RunDirectory& directory, RunWatch& watch) {
   try {
-    placed(session.run.file, [&] { fit.run(); });
+    placed(session.run.file, [&] {
+      write_start(arguments, session, fit, directory);
+      catch_signals();
+      fit.run();
+    });
   } catch (const Error& error) {
     if (!fit.has_begun()) {
       // A run that cannot go on so stays as it was.
@@ -185,27 +222,6 @@ void run_to_end(const Arguments& arguments, const Session& session, FitRun& fit,
                   resume_suggestion(with_number(arguments, session, directory)));
     }
     throw;
-  }
-}
-
-void write_start(const Arguments& arguments, const Session& session, FitRun& fit,
-                 const RunDirectory& directory) {
-  const FitPlan& plan = fit.plan();
-  const std::string resolved = resolved_text(session.run, session.fit, plan.budget_bytes);
-  fit.set_description(resolved);
-  const auto write = [&arguments, &session, &plan, &directory, resolved] {
-    directory.write("run.yaml", resolved);
-    directory.write("report.txt", plan.text());
-    remember_settings(directory.path(), arguments.settings);
-    keep_rejected(session, directory);
-  };
-  // One that goes on has those of before until it is known that it can.
-  arguments.resume ? fit.set_begun(write) : write();
-  if (!arguments.json) {
-    fmt::print("Plan:   {} of the budget of {}, by kind and by value in {}/report.txt\n",
-               bytes_text(plan.total_bytes()), bytes_text(plan.budget_bytes),
-               directory.path().string());
-    std::fflush(stdout);
   }
 }
 
@@ -233,13 +249,6 @@ int fit_command(const Arguments& given) {
   const RunCallbacks callbacks = add_callbacks(session);
   RunWatch& watch = *callbacks.watch;
   session.fit.interrupted = [] { return caught_signal() != 0; };
-  const CheckpointOptions saving = session.fit.checkpoint;
-  const auto place = [&](const RunDirectory& at) {
-    CheckpointOptions options = saving;
-    if (!saving.is_on()) return options;
-    options.directory = at.path() / "checkpoints";
-    return options;
-  };
   // One that has nothing to go on from is a new one: what the old one has left stays.
   if (arguments.resume)
     arguments.resume = has_checkpoint(arguments, session, directory_of(arguments, session).path());
@@ -248,16 +257,14 @@ int fit_command(const Arguments& given) {
   if (arguments.resume) {
     const RunDirectory resumed = directory_of(arguments, session);
     expect_same_callbacks(arguments, session.run, resumed.path());
-    warn_of_changes(resumed.path(), resolved_text(session.run, session.fit, 0), given.settings);
-    session.fit.checkpoint = place(resumed);
+    warn_of_changes(arguments, resumed.path(), resolved_text(session.run, session.fit, 0),
+                    given.settings);
+    session.fit.checkpoint = checkpoints_in(resumed, session.fit.checkpoint);
   }
   const std::unique_ptr<FitRun> fit = make_fit_or_say_what_is_left(arguments, session);
 
   const RunDirectory directory = directory_of(arguments, session);
-  if (!arguments.resume) fit->set_checkpoint(place(directory));
   callbacks.save_to(directory.path());
-  write_start(arguments, session, *fit, directory);
-  catch_signals();
   run_to_end(arguments, session, *fit, directory, watch);
   Json summary = summary_of(session, fit->plan(), watch, exit_code_of_signal());
   write_results(session, *fit, directory, watch, summary);

@@ -27,6 +27,10 @@ std::string start_of(const Arguments& arguments, std::string_view command) {
   return text;
 }
 
+std::string run_text(const Arguments& arguments) {
+  return arguments.run_number == 0 ? "" : fmt::format(" --run {}", arguments.run_number);
+}
+
 std::string with(std::string text, const std::vector<Override>& settings) {
   if (!settings.empty()) text += " " + typed_text(settings);
   return text;
@@ -98,15 +102,15 @@ std::string typed_text(const std::vector<Override>& settings) {
 
 std::string suggestion(const Arguments& arguments, std::string_view command,
                        const std::vector<Override>& more) {
-  return with(start_of(arguments, command),
-              understood_by(command, merged(arguments.settings, more)));
+  std::string start = start_of(arguments, command);
+  if (command == "evaluate" || command == "predict") start += run_text(arguments);
+  return with(start, understood_by(command, merged(arguments.settings, more)));
 }
 
 std::string remembered_suggestion(const Arguments& arguments, std::string_view command) {
   std::vector<Override> names = arguments.settings;
   std::erase_if(names, [](const Override& setting) { return setting.path != "name"; });
-  const std::string text = with(start_of(arguments, command), names);
-  return arguments.run_number == 0 ? text : fmt::format("{} --run {}", text, arguments.run_number);
+  return with(start_of(arguments, command), names) + run_text(arguments);
 }
 
 std::string resume_suggestion(const Arguments& arguments) {

@@ -25,7 +25,7 @@ std::string shell_word(std::string_view word);
 std::string typed_text(const std::vector<Override>& settings);
 
 // A command about the same run file with the same settings, and more of them, to be copied to a
-// shell: "snug fit run.yaml --memory 64MiB fit.epochs=20".
+// shell: "snug fit run.yaml --memory 64MiB fit.epochs=20". Those that use a model name its run.
 std::string suggestion(const Arguments& arguments, std::string_view command,
                        const std::vector<Override>& more = {});
 // A command about a run of the file (run_number), which remembers all but its name.

@@ -33,6 +33,13 @@ TEST(LineSettings, SuggestionsHaveWhatWasGiven) {
             "snug fit 'my run.yaml' --runs /tmp/runs name=b --run 3 --resume");
 }
 
+TEST(LineSettings, SuggestionsNameTheRunWhoseModelIsUsed) {
+  const Arguments given{.command = "evaluate", .run_file = "run.yaml", .run_number = 2};
+  EXPECT_EQ(suggestion(given, "predict"), "snug predict run.yaml --run 2");
+  // A fit begins one of its own.
+  EXPECT_EQ(suggestion(given, "fit"), "snug fit run.yaml");
+}
+
 TEST(LineSettings, AreRemembered) {
   const testing::TempDir temp;
   EXPECT_TRUE(remembered_settings(temp.path()).empty());

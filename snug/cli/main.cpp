@@ -1,9 +1,13 @@
 // Finds the command, and turns what it throws into one line and an exit code.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <new>
 
 #include "snug/base/error.h"
@@ -19,17 +23,27 @@ namespace {
 
 constexpr int kOurFault = 1;
 
+// Unlike fmt::print, which throws: a log on a disk that is full does not end a run.
+template <typename... Args>
+void put(FILE* stream, fmt::format_string<Args...> format, Args&&... args) try {
+  fmt::memory_buffer text;
+  fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+  std::fwrite(text.data(), 1, text.size(), stream);
+} catch (const std::exception&) {
+  // Nor does a line that there is no memory for.
+}
+
 // Progress and news to stdout, unless that is kept for JSON; warnings to stderr.
 void start_log(const Arguments& arguments) {
   FILE* news = arguments.json ? stderr : stdout;
   set_log_sink([news, command = arguments.command](LogLevel level, std::string_view message) {
     if (level == LogLevel::debug) return;
     if (level == LogLevel::progress) {
-      fmt::print(news, "{}", message);
+      put(news, "{}", message);
     } else if (level == LogLevel::info) {
-      fmt::print(news, "{}\n", message);
+      put(news, "{}\n", message);
     } else {
-      fmt::print(stderr, "snug {}: {}: {}\n", command, name(level), message);
+      put(stderr, "snug {}: {}: {}\n", command, name(level), message);
     }
     std::fflush(news);
   });
@@ -51,11 +65,11 @@ int report(const Arguments& arguments, int exit, std::string message) {
   const std::string who = arguments.command.empty() ? "snug" : "snug " + arguments.command;
   for (const char* call : {arguments.command.c_str(), "fit", "compile", "save"})
     drop_call(message, call);
-  fmt::print(stderr, "{}: {}\n", who, message);
+  put(stderr, "{}: {}\n", who, message);
   if (arguments.json) {
     const nlohmann::ordered_json json = {
         {"command", arguments.command}, {"exit", exit}, {"error", message}};
-    fmt::print("{}\n", json_text(json));
+    put(stdout, "{}\n", json_text(json));
   }
   return exit;
 }
@@ -80,17 +94,28 @@ Arguments guessed(std::span<const std::string> words) {
   return arguments;
 }
 
+// Who reads it would take nothing, or a part, for the result.
+int exit_if_printed(const Arguments& arguments, int exit) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit;
+  const FileError found(
+      "stdout: cannot write all that was to be printed; make room on the disk, or look at what "
+      "reads it. What the command does was done");
+  return report(arguments, found.exit_code(), found.what());
+}
+
 int run(std::span<const std::string> words) {
   Arguments arguments = guessed(words);
   try {
     const ParsedArguments parsed = parse_arguments(words);
-    fmt::print("{}", parsed.text);
-    if (!parsed.arguments) return 0;
-    arguments = *parsed.arguments;
-    start_log(arguments);
-    const int exit = run_command(arguments);
-    set_log_sink({});
-    return exit;
+    put(stdout, "{}", parsed.text);
+    int exit = 0;
+    if (parsed.arguments) {
+      arguments = *parsed.arguments;
+      start_log(arguments);
+      exit = run_command(arguments);
+      set_log_sink({});
+    }
+    return exit_if_printed(arguments, exit);
   } catch (const InternalError& error) {
     return report(
         arguments, error.exit_code(),
@@ -112,11 +137,21 @@ int run(std::span<const std::string> words) {
   }
 }
 
+// Where a shell has closed them (>&-), the next file that is opened would be printed to.
+void open_closed_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (::fcntl(stream, F_GETFD) != -1) continue;
+    // The lowest number that is free: this one.
+    if (::open("/dev/null", O_RDWR) != stream) return;
+  }
+}
+
 }  // namespace
 
 }  // namespace snug::cli
 
 int main(int argc, char** argv) {
+  snug::cli::open_closed_streams();
   snug::use_small_pages();
   snug::use_one_heap();
   snug::ask_for_short_slices();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "snug/cli/line_settings.h"
+#include "snug/cli/resume.h"
 
 namespace snug::cli {
 namespace {
@@ -10,13 +11,12 @@ namespace {
 constexpr std::string_view kFirst = "Next:   ", kOther = "        ";
 
 // Twice as many epochs as it has trained; from where it is, if the run was saved.
-std::string longer(const Arguments& arguments, const Session& session, int64_t epochs) {
+std::string longer(const Arguments& arguments, bool was_saved, int64_t epochs) {
   const Override more{.path = "fit.epochs",
                       .value = std::to_string(2 * epochs),
                       .place = fmt::format("fit.epochs={}", 2 * epochs)};
-  return session.fit.checkpoint.is_on()
-             ? fmt::format("{} {}", resume_suggestion(arguments), typed_text({more}))
-             : suggestion(arguments, "fit", {more});
+  return was_saved ? fmt::format("{} {}", resume_suggestion(arguments), typed_text({more}))
+                   : suggestion(arguments, "fit", {more});
 }
 
 // About the epochs: there is no use in more of them where the loss has been rising.
@@ -36,7 +36,7 @@ std::string of_epochs(const Arguments& arguments, const Session& session, const 
   if (!epochs.falls(loss) || epochs.last().at(loss) == 0) return "";
   const std::string why =
       last > 0 ? fmt::format("train longer, {} still falls:", loss) : std::string("train longer:");
-  return fmt::format("{:<36}{}\n", why, longer(arguments, session, trained));
+  return fmt::format("{:<36}{}\n", why, longer(arguments, can_go_on(session, directory), trained));
 }
 
 std::string of_predictions(const Arguments& arguments, const Session& session,
@@ -45,6 +45,7 @@ std::string of_predictions(const Arguments& arguments, const Session& session,
   if (session.run.has_model_file()) {
     Arguments trained = arguments;
     trained.run_file = (directory / "best.keras").string();
+    trained.run_number = 0;
     std::erase_if(trained.settings, [](const Override& setting) {
       return !setting.path.starts_with("data.") && setting.path != "fit.memory";
     });
@@ -111,16 +112,20 @@ std::string next_steps(const Arguments& arguments, const Session& session, const
   std::string text;
   for (const std::string& line :
        {of_epochs(arguments, session, epochs, directory),
-        of_predictions(arguments, session, directory), of_batches(arguments, session),
+        session.fit.epochs == 0 ? "" : of_predictions(arguments, session, directory),
+        of_batches(arguments, session),
         std::string("see all commands:                   snug --help\n")}) {
     if (!line.empty()) text += fmt::format("{}{}", text.empty() ? kFirst : kOther, line);
   }
   return text;
 }
 
-std::string resumed_text(const Arguments& arguments, const Session& session, const FitRun& fit,
-                         const EpochTable& epochs, const Path& directory) {
-  if (!arguments.resume || fit.steps_made() > 0) return "";
+std::string idle_text(const Arguments& arguments, const Session& session, const FitRun& fit,
+                      const EpochTable& epochs, const Path& directory) {
+  if (fit.steps_made() > 0) return "";
+  if (!arguments.resume)
+    return fmt::format("Note:   nothing was trained: fit.epochs is {}; the model is as it was\n",
+                       session.fit.epochs);
   return of_nothing_made(arguments, session, epochs, directory);
 }
 

@@ -15,8 +15,8 @@ namespace snug::cli {
 std::string next_steps(const Arguments& arguments, const Session& session, const EpochTable& epochs,
                        const Path& directory);
 
-// Of a run that went on and had nothing to do: why, and what would make it train. Else nothing.
-std::string resumed_text(const Arguments& arguments, const Session& session, const FitRun& fit,
-                         const EpochTable& epochs, const Path& directory);
+// Of a run that had nothing to do: why, and what would make it train. Else nothing.
+std::string idle_text(const Arguments& arguments, const Session& session, const FitRun& fit,
+                      const EpochTable& epochs, const Path& directory);
 
 }  // namespace snug::cli

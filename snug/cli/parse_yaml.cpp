@@ -164,8 +164,9 @@ YamlValue& step_into(YamlValue& value, const std::string& key, const std::string
   const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
   const bool is_number = error == std::errc() && end == key.data() + key.size();
   if (!is_number || index >= value.list.size()) {
-    throw PlacedError(place, fmt::format("{} is a list of {}; name one by its number, from 0 on",
-                                         value.path, value.list.size()));
+    throw PlacedError(place,
+                      fmt::format("{} is a list of {}; name one by its number, 0 to {}", value.path,
+                                  value.list.size(), std::ssize(value.list) - 1));
   }
   return value.list[index];
 }

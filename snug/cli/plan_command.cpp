@@ -9,6 +9,7 @@
 #include "snug/cli/command.h"
 #include "snug/cli/json_text.h"
 #include "snug/cli/line_settings.h"
+#include "snug/cli/own_files.h"
 #include "snug/cli/run_callbacks.h"
 #include "snug/cli/session.h"
 #include "snug/plan/curve.h"
@@ -208,16 +209,21 @@ int print_list(Session& session, const Arguments& arguments) {
   return exit;
 }
 
+// The files that are asked for, each with its option.
+std::vector<std::pair<std::string, Path>> wanted_files(const Arguments& arguments) {
+  std::vector<std::pair<std::string, Path>> files = {{"--curve", arguments.curve_file},
+                                                     {"--html", arguments.html_file},
+                                                     {"--dump-problem", arguments.problem_file}};
+  std::erase_if(files, [](const auto& file) { return file.second.empty(); });
+  return files;
+}
+
 // What is drawn or written is one plan.
 void expect_one_plan(const Arguments& arguments) {
   if (arguments.batch_sizes.empty()) return;
-  for (const auto& [option, file] :
-       {std::pair("--curve", &arguments.curve_file), std::pair("--html", &arguments.html_file),
-        std::pair("--dump-problem", &arguments.problem_file)}) {
-    if (file->empty()) continue;
+  for (const auto& [option, file] : wanted_files(arguments))
     throw Error("{} {}: it is of one batch size, and --batch-size gives {}; give one of them",
-                option, file->string(), arguments.batch_sizes.size());
-  }
+                option, file.string(), arguments.batch_sizes.size());
 }
 
 }  // namespace
@@ -225,6 +231,8 @@ void expect_one_plan(const Arguments& arguments) {
 int plan_command(const Arguments& arguments) {
   expect_one_plan(arguments);
   Session session = open_session(arguments);
+  for (const auto& [option, file] : wanted_files(arguments))
+    refuse_own_files(session.run, option, {file});
   add_callbacks(session);
   session.fit.verbose = arguments.is_watched() ? 1 : 0;
   const PlanningNotice notice = planning_notice(session.fit.verbose);

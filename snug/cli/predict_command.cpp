@@ -64,6 +64,7 @@ int predict_command(const Arguments& arguments) {
   const std::unique_ptr<PredictionSink> sink =
       open_sink(arguments.output, session.model.network(), classes, row_names(session));
   refuse_own_files(session.run, "--output", sink->files());
+  if (!session.trained_by.empty()) refuse_trained_on(session.trained_by, "--output", sink->files());
   int64_t rows = 0;
   NotFinite not_finite;
   refusing(session.run, [&] {

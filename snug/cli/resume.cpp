@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "snug/base/file_lock.h"
 #include "snug/base/log.h"
@@ -45,6 +46,14 @@ void expect_same_model(const RunFile& run, const Path& directory, bool is_newest
       named(before), named(now));
 }
 
+// Those of backup_and_restore stand elsewhere.
+Path checkpoints_of(const Session& session, const Path& directory) {
+  for (const CallbackPtr& callback : session.fit.callbacks) {
+    if (const auto options = callback->checkpoints()) return options->directory;
+  }
+  return directory / "checkpoints";
+}
+
 bool holds_checkpoint(const Path& directory) {
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error)) return false;
@@ -52,6 +61,17 @@ bool holds_checkpoint(const Path& directory) {
   return std::ranges::any_of(names, [](const std::string& name) {
     return name.ends_with(".ckpt") && name != "best.ckpt";
   });
+}
+
+// One that still runs was not stopped, though it may have saved nothing yet.
+void expect_stopped(const Path& checkpoints) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(checkpoints, error)) return;
+  try {
+    FileLock{checkpoints};
+  } catch (const FileError& held) {
+    throw FileError("{}; to go on with an older run of the name, give --run N", held.what());
+  }
 }
 
 // By the names of their classes, for a file may write them in several ways.
@@ -105,44 +125,95 @@ bool may_change(const std::string& path, const std::vector<Override>& given) {
   return std::ranges::find(kFree, path) != kFree.end() || std::ranges::any_of(given, is_given);
 }
 
-std::vector<std::string> changes_of(const Leaves& before, const Leaves& now,
-                                    const std::vector<Override>& given) {
-  std::vector<std::string> changes;
-  for (const auto& [path, value] : now) {
-    const auto was = before.find(path);
-    if (may_change(path, given) || (was != before.end() && was->second == value)) continue;
-    changes.push_back(was == before.end()
-                          ? fmt::format("{} is {}, and was not given", path, value)
-                          : fmt::format("{} is {}, and was {}", path, value, was->second));
+// Whether an absolute path is what the file's own words, relative to its folder, may have meant.
+bool may_be_of(const Path& absolute, const std::string& words) {
+  Path path = Path(words).lexically_normal();
+  if (words.empty() || path.is_absolute()) return false;
+  while (!path.empty() && *path.begin() == "..") path = path.lexically_relative("..");
+  const auto length = std::distance(path.begin(), path.end());
+  const auto whole = std::distance(absolute.begin(), absolute.end());
+  return absolute.is_absolute() && length <= whole &&
+         std::equal(path.begin(), path.end(), std::next(absolute.begin(), whole - length));
+}
+
+// What was said at the start of the run and what is said now, both as they were resolved, and now
+// by the run file and the command line themselves.
+struct Said {
+  Leaves before, now, own;
+
+  // A project that was moved has its files elsewhere; whether the rows are the same is looked at
+  // when it goes on.
+  bool is_moved(const std::string& path) const {
+    const auto words = own.find(path);
+    return words != own.end() && may_be_of(before.at(path), words->second) &&
+           may_be_of(now.at(path), words->second);
   }
-  for (const auto& [path, value] : before) {
-    if (!may_change(path, given) && !now.contains(path))
-      changes.push_back(fmt::format("{} is not given, and was {}", path, value));
+  // Of a table, and not given: {age: standardise} is short for {age: {use: standardise}}.
+  bool is_learned(const std::string& path) const {
+    return path.starts_with("data.columns.") && !own.contains(path) &&
+           !own.contains(path.substr(0, path.rfind('.')));
+  }
+};
+
+struct Change {
+  std::string path, text;
+};
+
+std::vector<Change> changes_of(const Said& said, const std::vector<Override>& given) {
+  std::vector<Change> changes;
+  for (const auto& [path, value] : said.now) {
+    const auto was = said.before.find(path);
+    const bool is_new = was == said.before.end();
+    if (may_change(path, given)) continue;
+    if (!is_new && (was->second == value || said.is_moved(path))) continue;
+    changes.push_back({path, is_new
+                                 ? fmt::format("{} is {}, and was not given", path, value)
+                                 : fmt::format("{} is {}, and was {}", path, value, was->second)});
+  }
+  for (const auto& [path, value] : said.before) {
+    if (!may_change(path, given) && !said.now.contains(path))
+      changes.push_back({path, fmt::format("{} is not given, and was {}", path, value)});
   }
   return changes;
 }
 
-}  // namespace
-
-void warn_of_changes(const Path& directory, const std::string& resolved,
-                     const std::vector<Override>& given) {
+// The first few.
+std::string list_of(std::span<const Change> changes) {
   constexpr size_t kMost = 5;
-  const Path file = directory / "run.yaml";
-  if (!real_files().size(file)) return;
-  Leaves before, now;
-  add_leaves(read_run_file(file.string(), {}).tree, "", before);
-  add_leaves(parse_yaml(resolved, "run.yaml"), "", now);
-  const std::vector<std::string> changes = changes_of(before, now, given);
-  if (changes.empty()) return;
   std::string text;
   for (size_t i = 0; i < std::min(kMost, changes.size()); ++i)
-    text += (i == 0 ? "" : "; ") + changes[i];
+    text += (i == 0 ? "" : "; ") + changes[i].text;
   if (changes.size() > kMost) text += fmt::format("; and {} more", changes.size() - kMost);
+  return text;
+}
+
+}  // namespace
+
+void warn_of_changes(const Arguments& arguments, const Path& directory, const std::string& resolved,
+                     const std::vector<Override>& given) {
+  const Path file = directory / "run.yaml";
+  if (!real_files().size(file)) return;
+  Said said;
+  add_leaves(read_run_file(file.string(), {}).tree, "", said.before);
+  add_leaves(parse_yaml(resolved, "run.yaml"), "", said.now);
+  add_leaves(read_run_file(arguments.run_file, arguments.settings).tree, "", said.own);
+  std::vector<Change> changes = changes_of(said, given);
+  const auto learned =
+      std::stable_partition(changes.begin(), changes.end(),
+                            [&](const Change& change) { return !said.is_learned(change.path); });
+  if (learned != changes.end())
+    log_message(LogLevel::warning,
+                "the columns of the data are not what they were when this run was started last: "
+                "{}. It goes on with what is found now; to go on as before, give the data of "
+                "before, or say so in data.columns",
+                list_of(std::span(learned, changes.end())));
+  changes.erase(learned, changes.end());
+  if (changes.empty()) return;
   log_message(
       LogLevel::warning,
       "the run file has changed since this run was started last: {}. It goes on as the file "
       "says now; to go on as before, take the changes back",
-      text);
+      list_of(changes));
 }
 
 Arguments with_remembered(Arguments arguments) {
@@ -150,7 +221,10 @@ Arguments with_remembered(Arguments arguments) {
   const RunFile run = read_run_file(arguments.run_file, arguments.settings);
   if (arguments.run_number == 0)
     arguments.run_number = RunDirectory::number_of(arguments.runs, run.name, arguments.run_file);
-  const Path directory = RunDirectory::of(arguments.runs, run.name, arguments.run_number).path();
+  const bool is_newest = arguments.run_number == 0;
+  const RunDirectory chosen = RunDirectory::of(arguments.runs, run.name, arguments.run_number);
+  const Path& directory = chosen.path();
+  arguments.run_number = chosen.number();
   const std::vector<Override> before = remembered_settings(directory);
   std::vector<Override> kept = before;
   arguments.settings = merged(before, arguments.settings);
@@ -158,8 +232,7 @@ Arguments with_remembered(Arguments arguments) {
     const auto now = std::ranges::find(arguments.settings, setting.path, &Override::path);
     return now->value != setting.value;
   });
-  expect_same_model(read_run_file(arguments.run_file, arguments.settings), directory,
-                    arguments.run_number == 0);
+  expect_same_model(read_run_file(arguments.run_file, arguments.settings), directory, is_newest);
   if (!kept.empty())
     log_message(LogLevel::info, "As at the start of {}: {}", directory.string(), typed_text(kept));
   return arguments;
@@ -193,15 +266,13 @@ void expect_same_callbacks(const Arguments& arguments, const RunFile& run, const
                                 : " from its model: " + further_suggestion(arguments, model)));
 }
 
+bool can_go_on(const Session& session, const Path& directory) {
+  return holds_checkpoint(checkpoints_of(session, directory));
+}
+
 bool has_checkpoint(const Arguments& arguments, const Session& session, const Path& directory) {
-  // Those of backup_and_restore stand elsewhere.
-  const bool elsewhere = std::ranges::any_of(
-      session.fit.callbacks,
-      [](const CallbackPtr& callback) { return callback->checkpoints().has_value(); });
-  const Path checkpoints = directory / "checkpoints";
-  if (elsewhere || holds_checkpoint(checkpoints)) return true;
-  // One that still runs was not stopped: this throws.
-  if (std::filesystem::is_directory(checkpoints)) FileLock{checkpoints};
+  if (can_go_on(session, directory)) return true;
+  expect_stopped(checkpoints_of(session, directory));
   const Path model = directory / "last.keras";
   if (real_files().size(model)) {
     throw Error(

@@ -67,6 +67,8 @@ RunDirectory RunDirectory::of(const Path& runs, const std::string& name, int64_t
       path.string(), last.path().string());
 }
 
+int64_t RunDirectory::number() const { return number_in(path_.filename().string()); }
+
 void RunDirectory::write(std::string_view file, std::string_view text) const {
   write_atomically(real_files(), path_ / file,
                    [&](File& out) { out.append(std::as_bytes(std::span(text))); });

@@ -21,6 +21,8 @@ class RunDirectory {
   static RunDirectory of(const Path& runs, const std::string& name, int64_t number);
 
   const Path& path() const { return path_; }
+  // N of runs/NAME/N.
+  int64_t number() const;
   // A whole file in one step: see write_atomically.
   void write(std::string_view file, std::string_view text) const;
 

@@ -24,9 +24,21 @@ constexpr std::array<std::string_view, 4> kSections = {"name", "data", "model", 
                     "--resume --run N; to look into it: snug checkpoint show");
 }
 
+// Such as the folder of a run.
+void refuse_folder(const std::string& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(file, ignored)) return;
+  const Path within = Path(file) / "run.yaml";
+  throw FileError("{}: it is a folder; {}", file,
+                  real_files().size(within)
+                      ? fmt::format("did you mean {}?", within.string())
+                      : std::string("give the path of a run file or a model"));
+}
+
 std::string text_of(const std::string& file) {
   // A run writes all columns of its table to its own: some 50 bytes each.
   constexpr int64_t kMostBytes = 16 << 20;
+  refuse_folder(file);
   const std::unique_ptr<File> opened = real_files().open(file, OpenMode::read);
   const int64_t bytes = opened->size();
   if (file.ends_with(".ckpt")) refuse_checkpoint(file);

@@ -208,10 +208,14 @@ Session open_session(const Arguments& arguments) {
   const ResidentLimit limit(room_of_machine().bytes);
   RunFile run = read_run_file(arguments.run_file, arguments.settings);
   FitOptions fit = fit_options(run);
-  refuse_logs_over_own_files(run);
+  refuse_callbacks_over_own_files(run);
   // A model that goes on reads what it has read before.
   DataRequest request{.cache = arguments.cache()};
-  if (run.has_model_file()) request.fitted = KerasFile(run.path(*run.section("model"))).columns();
+  if (run.has_model_file()) {
+    const KerasFile model(run.path(*run.section("model")));
+    model.expect_model();
+    request.fitted = model.columns();
+  }
   check_model_early(run);
   RunData data = open_data(run, request);
   if (data.columns) set_columns(run, *data.columns);

@@ -32,9 +32,15 @@ std::string newest_model(const RunFile& run, const Arguments& arguments) {
       if (is_number && has_model && is_wanted) newest = std::max(newest, number);
     }
   }
+  const Path chosen = folder / std::to_string(wanted);
+  if (newest == 0 && wanted > 0 && !std::filesystem::exists(chosen))
+    throw Error("{}: there is no such run; see which numbers there are, or leave --run out",
+                chosen.string());
   if (newest == 0 && wanted > 0)
-    throw Error("{}: this run has left no model; see which runs there are, or leave --run out",
-                (folder / std::to_string(wanted)).string());
+    throw Error("{}: this run has left no model; {}", chosen.string(),
+                arguments.run_number > 0
+                    ? "see which runs there are, or leave --run out"
+                    : "go on with it: " + remembered_suggestion(arguments, "fit") + " --resume");
   if (newest == 0)
     throw Error("{}: no run of it has left a model in {}; train it first: {}", run.file,
                 folder.string(), suggestion(arguments, "fit"));
@@ -114,6 +120,15 @@ void leave_out_validation(RunFile& run, const std::vector<Override>& settings) {
   run.tree.at("fit", run.file).at("validation_split", run.file).set_text("0");
 }
 
+// It would be that model all the same.
+void refuse_run_number(const Arguments& arguments, const std::string& file) {
+  if (arguments.run_number == 0) return;
+  throw Error(
+      "--run {}: the model is the file {}, whatever runs there are; leave --run out, or give the "
+      "model file that the run has left",
+      arguments.run_number, file);
+}
+
 // Its layers are those that were trained: other ones would have no weights.
 void refuse_other_layers(const Arguments& arguments, const std::string& file) {
   const auto found = std::ranges::find_if(arguments.settings, [](const Override& setting) {
@@ -154,6 +169,7 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   std::string file;
   if (run.has_model_file()) {
     file = run.path(*run.section("model")).string();
+    refuse_run_number(arguments, file);
   } else {
     file = newest_model(run, arguments);
     refuse_other_layers(arguments, file);
@@ -164,6 +180,7 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   leave_out_validation(run, arguments.settings);
   take_whole_folders(run, arguments.settings);
   FitOptions fit = fit_options(run);
+  KerasFile(file).expect_model();
   const RunData data = open_data(run, {.cache = arguments.cache(),
                                        .inputs_only = need == DataNeed::inputs,
                                        .trained = true,
@@ -186,6 +203,7 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
   const bool are_pictures = files != nullptr && is_folder(*files);
   return {.run = std::move(run),
           .model_file = file,
+          .trained_by = run_file_of(file),
           .model = std::move(model),
           .data = std::move(rows.source),
           .rows_name = rows.name,

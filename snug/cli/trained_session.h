@@ -9,6 +9,7 @@ namespace snug::cli {
 struct TrainedSession {
   RunFile run;
   std::string model_file;
+  Path trained_by;  // The run file of the run that has left it; empty: it is not known.
   Model model;
   SourcePtr data;
   std::string rows_name;      // "rows of validation data"

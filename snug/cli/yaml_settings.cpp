@@ -115,9 +115,13 @@ std::string_view main_setting_of(Configurable& object) {
 }  // namespace
 
 NamedSettings named_settings(const YamlValue& value, std::string_view what) {
-  if (value.is_scalar()) return {value.text, nullptr, value.where};
+  if (value.is_scalar()) {
+    refuse_joined(value.where, value.text);
+    return {value.text, nullptr, value.where};
+  }
   if (value.is_map() && value.items.size() == 1) {
     const YamlItem& item = value.items[0];
+    if (item.value.is_null()) refuse_joined(item.where, item.key);
     return {item.key, item.value.is_null() ? nullptr : &item.value, item.where};
   }
   value.refuse(what);

@@ -70,26 +70,34 @@ void YamlValue::refuse(std::string_view expected) const {
        is_joined ? ", with a blank behind the colon" : "");
 }
 
+void YamlValue::refuse_word(std::string_view expected) const {
+  const bool is_one =
+      number_or_fraction(text) || same_word(text, "true") || same_word(text, "false");
+  if (!is_scalar() || !quoted || !is_one) refuse(expected);
+  fail("{} is \"{}\" in quotes, which make it a word; it must be {}: write it without them", path,
+       text, expected);
+}
+
 bool YamlValue::as_bool() const {
   if (is_scalar() && !quoted) {
     if (same_word(text, "true")) return true;
     if (same_word(text, "false")) return false;
   }
-  refuse("true or false");
+  refuse_word("true or false");
 }
 
 int64_t YamlValue::as_int() const {
   const std::optional<double> value = is_scalar() && !quoted ? number(text) : std::nullopt;
   const double most = 9007199254740992.0;  // Doubles hold every whole number up to here.
   if (!value || *value != std::floor(*value) || std::abs(*value) > most) {
-    refuse("a whole number");
+    refuse_word("a whole number");
   }
   return static_cast<int64_t>(*value);
 }
 
 double YamlValue::as_double() const {
   const auto value = is_scalar() && !quoted ? number_or_fraction(text) : std::nullopt;
-  if (!value || !std::isfinite(*value)) refuse("a number");
+  if (!value || !std::isfinite(*value)) refuse_word("a number");
   return *value;
 }
 
@@ -131,8 +139,16 @@ void YamlValue::set_text(std::string_view scalar) {
   items.clear();
 }
 
+void refuse_joined(const std::string& where, const std::string& word) {
+  const size_t colon = word.find(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == word.size()) return;
+  throw PlacedError(where, fmt::format("\"{}\" is one word; a colon has a blank behind it: {}: {}",
+                                       word, word.substr(0, colon), word.substr(colon + 1)));
+}
+
 void refuse_key(const YamlItem& item, std::span<const std::string_view> words,
                 std::string_view what) {
+  if (item.value.is_null()) refuse_joined(item.where, item.key);
   if (words.empty())
     throw PlacedError(item.where, fmt::format("\"{}\" is no {}, which has none", item.key, what));
   throw PlacedError(item.where, fmt::format("\"{}\" is no {}; {}", item.key, what,

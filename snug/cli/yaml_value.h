@@ -64,6 +64,8 @@ struct YamlValue {
   }
   // Throws "where: path is VALUE; it must be EXPECTED".
   [[noreturn]] void refuse(std::string_view expected) const;
+  // The same of what must be a number, true or false, and may be one but for its quotes.
+  [[noreturn]] void refuse_word(std::string_view expected) const;
 
   // Each throws Error that names the place, the value and what was expected.
   bool as_bool() const;      // true or false.
@@ -104,6 +106,8 @@ std::string yaml_text(const YamlValue& value);
 // nearest right word. `what` a key is: "setting of fit".
 void expect_keys(const YamlValue& map, std::span<const std::string_view> words,
                  std::string_view what);
+// Throws PlacedError where it is what a colon without a blank behind it makes: "dropout:0.5".
+void refuse_joined(const std::string& where, const std::string& word);
 [[noreturn]] void refuse_key(const YamlItem& item, std::span<const std::string_view> words,
                              std::string_view what);
 

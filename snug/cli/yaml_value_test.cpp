@@ -45,7 +45,9 @@ TEST(YamlValue, RefusesTheWrongKind) {
   EXPECT_EQ(message("b", as_int), "run.yaml:2: b is \"1.5\"; it must be a whole number");
   EXPECT_EQ(message("c", as_double), "run.yaml:3: c is a list; it must be a number");
   EXPECT_EQ(message("d", as_double), "run.yaml:4: d is \"1/0\"; it must be a number");
-  EXPECT_EQ(message("e", as_int), "run.yaml:5: e is \"3\"; it must be a whole number");
+  EXPECT_EQ(message("e", as_int),
+            "run.yaml:5: e is \"3\" in quotes, which make it a word; it must be a whole number: "
+            "write it without them");
   EXPECT_EQ(message("f", as_double), "run.yaml:6: f is \"nan\"; it must be a number");
   EXPECT_EQ(message("a", [](const YamlValue& v) { v.as_bool(); }),
             "run.yaml:1: a is \"x\"; it must be true or false");
@@ -107,7 +109,7 @@ TEST(Override, NamesItsOwnPlace) {
   EXPECT_EQ(message_of([&] {
               override_value(root, {"model.1.dropout", "1", "model.1.dropout=1"});
             }),
-            "model.1.dropout=1: model is a list of 1; name one by its number, from 0 on");
+            "model.1.dropout=1: model is a list of 1; name one by its number, 0 to 0");
   EXPECT_EQ(message_of([&] {
               override_value(root, {"fit.a", "[", "fit.a=["});
             }).find("fit.a=[: "),

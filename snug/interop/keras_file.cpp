@@ -138,9 +138,17 @@ std::string KerasFile::columns() const { return inside_->columns; }
 bool KerasFile::has_model() const { return !inside_->config.is_null(); }
 bool KerasFile::is_legacy() const { return inside_->is_legacy; }
 
+void KerasFile::expect_model() const {
+  if (has_model()) return;
+  throw Error(
+      "{}: it holds weights alone; give the .keras or .h5 file of the model, or build it in C++ "
+      "and "
+      "use load_weights",
+      where());
+}
+
 std::shared_ptr<Network> KerasFile::network() const {
-  if (!has_model())
-    throw Error("{}: it holds weights alone; build the model and use load_weights", where());
+  expect_model();
   return at(where(), [&] {
     std::shared_ptr<Network> network = read_network(inside_->config);
     network->set_paths();

@@ -26,6 +26,8 @@ class KerasFile {
 
   // A file of weights alone has no model.
   bool has_model() const;
+  // Throws Error, which says what to give instead, where it has none.
+  void expect_model() const;
   // In the format of Keras 2's .h5 files.
   bool is_legacy() const;
   // A new network with shapes and without values.

@@ -52,8 +52,9 @@ TEST(Convolution, MessagesAboutShapes) {
 TEST(Convolution, MessagesAboutSettings) {
   EXPECT_EQ(error_on(Conv2D(0, 3), {9, 9, 4}),
             "conv2d: filters is 0; give the number of filters, 1 or more");
-  EXPECT_EQ(error_on(Conv2D(8, 0), {9, 9, 4}),
-            "conv2d: the window is 0 x 0; each must be 1 or more");
+  EXPECT_EQ(
+      error_on(Conv2D(8, 0), {9, 9, 4}),
+      "conv2d: the window (kernel_size; pool_size of pooling) is 0 x 0; each must be 1 or more");
   EXPECT_EQ(error_on(Conv2D(8, 3, {.padding = "causal"}), {9, 9, 4}),
             "conv2d: \"causal\" padding is for Conv1D alone; use \"same\" or \"valid\"");
   EXPECT_EQ(error_on(Conv1D(8, 3, {.padding = "full"}), {9, 4}),

@@ -33,7 +33,7 @@ void check_window(const ImageWindow& window, std::string_view layer, bool causal
     throw Error("{}: the {} is {} x {}; each must be 1 or more", layer, what, size.height,
                 size.width);
   };
-  check("window", window.size);
+  check("window (kernel_size; pool_size of pooling)", window.size);
   check("stride", window.strides);
   check("dilation", window.dilation);
   const std::string& padding = window.padding;

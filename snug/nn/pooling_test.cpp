@@ -31,7 +31,8 @@ TEST(Pooling, Messages) {
   expect_contains(error_on(MaxPooling2D(4), {3, 3, 1}),
                   "max_pooling2d: max_pool2d: windows of 4 x 4 are larger than the image");
   EXPECT_EQ(error_on(AveragePooling1D(0), {9, 4}),
-            "average_pooling1d: the window is 1 x 0; each must be 1 or more");
+            "average_pooling1d: the window (kernel_size; pool_size of pooling) is 1 x 0; each must "
+            "be 1 or more");
   expect_contains(error_on(MaxPooling2D(2, {.padding = "causal"}), {9, 9, 4}), "for Conv1D alone");
 }
 

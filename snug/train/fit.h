@@ -34,8 +34,9 @@ class FitRun {
   void time_steps();
   // The number of its first pass, which its random numbers are drawn by; before run().
   void set_first_pass(int64_t pass) { pass_ = static_cast<uint64_t>(pass); }
-  // Where a run that starts anew saves its checkpoints; before run().
-  void set_checkpoint(const CheckpointOptions& options) { options_.checkpoint = options; }
+  // Where a run that starts anew saves its checkpoints; before run(). Holds the directory from now
+  // on. Throws Error where it cannot.
+  void set_checkpoint(const CheckpointOptions& options);
   // Gives the step's memory back after run(), which cannot be called again; the plan stays.
   void free_arena() { arena_ = Arena(); }
   // A text about the run that its checkpoints carry: the run file; before run().

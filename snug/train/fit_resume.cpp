@@ -28,6 +28,11 @@ void FitRun::open_checkpoints() {
   if (options_.threads == 0) options_.threads = saved.threads;
 }
 
+void FitRun::set_checkpoint(const CheckpointOptions& options) {
+  options_.checkpoint = options;
+  if (options.is_on() && !checkpoints_) open_checkpoints();
+}
+
 FitMachine FitRun::machine() const {
   return {.seed = options_.seed,
           .batch_size = batch_size_,

@@ -5,6 +5,7 @@ usage: commands_test.py SNUG     SNUG is the program
 
 import json
 import shlex
+import subprocess
 import unittest
 
 import snug_case
@@ -20,7 +21,51 @@ class Line(ArraysCase):
         self.refuses(2, "snug fit: --memory 3QB: ", words=("fit", "run.yaml", "--memory", "3QB"))
         self.refuses(2, "snug fit: --epochs x: ", words=("fit", "run.yaml", "--epochs", "x"))
 
+    def test_words_that_are_no_settings(self):
+        self.write("b.yaml", self.RUN_FILE)
+        self.write("b.keras", "")
+        self.write("rows.csv", "")
+        self.write("pics/a/1.png", "")
+        for word, part in ((300 * "a", "what is it? A setting has the form path=value"), ("x.npy", "given as data.x=x.npy, their targets as data.y="),
+                           ("rows.csv", "given as data=rows.csv"), ("pics", "given as data.train.image_folder=pics"),
+                           ("b.yaml", "one run file at a time, and run.yaml is given"), ("b.keras", "a model is given as model=b.keras")):
+            self.refuses(2, f"{word}: ", part, words=("fit", "run.yaml", word))
+
+    def test_options_that_are_used_otherwise(self):
+        for words, part in ((("--epochs",), "--epochs has no value; give --epochs N"),
+                            (("--epochs", "3", "--epochs", "4"), "--epochs is given more than once"),
+                            (("--lr", "0.1"), "there is no option --lr; there are --help,"),
+                            (("--lr", "0.1"), "; other settings are given by their paths, such as fit.batch_size=32 or name=NAME")):
+            self.refuses(2, part, words=("fit", "run.yaml", *words))
+        self.refuses(2, "--html has no value; give --html FILE.HTML", words=("plan", "run.yaml", "--html"))
+        self.assertNotIn("other settings", self.refuses(2, "no option --epoch; did you mean --epochs?", words=("fit", "run.yaml", "--epoch", "3")))
+        self.assertNotIn("other settings", self.refuses(2, "no option --memory", words=("doctor", "--memory", "3")))
+        self.refuses(2, "x: what is it? snug doctor --help says what there is", words=("doctor", "x"))
+        self.refuses(2, "x: what is it? snug convert --help says what there is", words=("convert", "a.h5", "b.h5", "x"))
+        self.refuses(6, "--runs run.yaml: this is a file; give a folder", words=("fit", "run.yaml", "--runs", "run.yaml"))
+
+    def test_settings_that_contradict_each_other(self):
+        for words in (("fit.epochs=3", "fit.epochs=4"), ("--epochs", "4", "fit.epochs=3"), ("data=a.csv", "data.train=b.csv")):
+            self.refuses(2, "is given twice: ", "remove one of them", words=("fit", "run.yaml", *words))
+        self.assertEqual(self.json("fit", "run.yaml", "--epochs", "3", "fit.epochs=3")["epochs"], 3)
+
+    def test_settings_without_a_value_or_a_name(self):
+        for word in ("data=", "fit.epochs=", "name="):
+            self.refuses(2, f"{word}: it has no value; give one, or leave it out", words=("fit", "run.yaml", word))
+        for section in ("fit", "data.", "fit."):
+            line = self.refuses(2, words=("fit", "run.yaml", section + "={epochs: 3}"))
+            self.assertNotIn("fit.fit", line)
+            self.assertIn("such as fit.epochs=3" if section == "fit" else section, line)
+
+    def test_a_folder_in_the_place_of_a_run_file(self):
+        self.passes("fit", "run.yaml")
+        for command in (("evaluate",), ("fit",), ("predict", "--output", "o.csv")):
+            self.refuses(6, "runs/run/1: it is a folder; did you mean runs/run/1/run.yaml?", words=(*command, "runs/run/1"))
+            self.refuses(6, "runs: it is a folder; give the path of a run file or a model", words=(*command, "runs"))
+
     def test_help_teaches(self):
+        self.assertEqual(self.passes("fit", "--help"), self.passes("help", "fit"))
+        self.refuses(2, "there is no command fot; did you mean snug fit?", words=("help", "fot"))
         text = self.passes("--help")
         self.assertEqual(text, self.passes("help"))
         for word in ("fit", "plan", "summary", "doctor", "run.yaml", "Exit codes"):
@@ -43,6 +88,28 @@ class Line(ArraysCase):
         error = json.loads(result.stdout)
         self.assertEqual((error["command"], error["exit"]), ("fit", 6))
         self.assertIn("nosuch.yaml", error["error"])
+
+
+    def test_what_cannot_be_printed_is_a_failure(self):
+        """Who reads it would take nothing for the result."""
+        for words in (("fit", "run.yaml", "--json"), ("evaluate", "run.yaml"), ("--help",), ("doctor",)):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run(self.command(*words), cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 6, done.stderr)
+            self.assertIn("stdout: cannot write all that was to be printed", done.stderr)
+
+
+    def test_a_log_on_a_full_disk_does_not_end_a_run(self):
+        for words, code in ((("fit", "run.yaml", "--json"), 0), (("fit", "run.yaml", "fit.guard=off", "fit.epochs=1"), 0), (("fit", "no.yaml"), 6)):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run(self.command(*words), cwd=self.folder, stdout=subprocess.PIPE, stderr=full, timeout=60, check=False)
+            self.assertEqual(done.returncode, code, words)
+
+    def test_a_closed_stdout_is_no_file_of_ours(self):
+        """The next file that is opened would be what is printed to."""
+        done = subprocess.run(["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *self.command("fit", "run.yaml")], cwd=self.folder, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(self.read("runs/run/1/checkpoints/lock"), r"^\d+\n$")
 
 
 class Budget(ArraysCase):
@@ -84,6 +151,7 @@ class Budget(ArraysCase):
         self.assertGreater(result["total_bytes"], result["arena_bytes"])
         self.assertFalse((self.folder / "runs/run").exists())
         self.assertIn("It fits", self.passes("fit", "run.yaml", "--dry-run"))
+        self.assertNotIn("before the first step", " ".join(self.passes("fit", "--help").split()))
 
     @unittest.skipIf(SANITIZED, "a budget")
     def test_plan(self):

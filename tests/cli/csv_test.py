@@ -245,6 +245,16 @@ class BadRows(Case):
             self.assertEqual(rejected[0]["value"], "forty")
             self.assertEqual(rejected[0]["record"], ", ".join(self.rows[10]))
 
+    def test_no_place_is_named_that_is_gone(self):
+        """A run that never began leaves nothing."""
+        self.edit("validation: test.csv, label: income", "label: income, on_bad_row: quarantine")
+        text = self.fails(2, "fit", "run.yaml", "fit.callbacks=[early_stopping]")
+        self.assertIn("val_loss", text)
+        done = self.snug("fit", "run.yaml", "fit.callbacks=[early_stopping]")
+        self.assertNotIn("rejected.csv", done.stdout + done.stderr)
+        self.assertIn("3 bad rows are in runs/run/1/rejected.csv", self.passes("fit", "run.yaml"))
+        self.assertEqual(len(self.read("runs/run/1/rejected.csv").splitlines()), 4)
+
     def test_the_share_is_capped(self):
         self.edit("label: income", "label: income, on_bad_row: skip, bad_rows_at_most: 0.005")
         self.refuses(4, "3 of 300 rows are bad", "0.5 %")
@@ -432,6 +442,9 @@ class Predict(Case):
             expected = self.read("o.csv")
             self.passes(*words, "data=bad.csv", "data.columns={workclass: {unseen: missing}}")
             self.assertEqual(self.read("o.csv"), expected)
+            for column, what in (("age", "standardise"), ("income", "the label")):
+                self.refuses(2, f"column \"{column}\" is {what}, for which unseen means nothing",
+                             words=(*words, "data=missing.csv", f"data.columns={{{column}: {{unseen: missing}}}}"))
 
     def test_columns_stay_as_they_were_fitted(self):
         self.passes("fit", "run.yaml", "data.columns={age: min_max}")

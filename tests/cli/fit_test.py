@@ -4,6 +4,7 @@ usage: fit_test.py SNUG     SNUG is the program
 """
 
 import json
+import pathlib
 import random
 import signal
 import subprocess
@@ -12,6 +13,8 @@ import unittest
 
 import snug_case
 from snug_case import SANITIZED, ArraysCase, idx
+
+HDF5 = pathlib.Path(__file__).parents[1] / "data/hdf5"
 
 
 class Fit(ArraysCase):
@@ -174,7 +177,7 @@ class Checkpoints(ArraysCase):
         self.assertNotEqual(of_files[0], of_files[1])
         for n in (1, 2):
             self.assertEqual(self.json("evaluate", "run.yaml", "--run", str(n))["metrics"], of_files[n - 1])
-        self.refuses(2, "runs/run/3: this run has left no model", words=("evaluate", "run.yaml", "--run", "3"))
+        self.refuses(2, "runs/run/3: there is no such run", words=("evaluate", "run.yaml", "--run", "3"))
         self.assertEqual(json.loads(self.read("runs/run/1/summary.json"))["epochs"], 4)
         self.assertEqual(self.read("runs/run/2/summary.json"), newest)
         # The run file that stands in a run is that run's.
@@ -183,7 +186,7 @@ class Checkpoints(ArraysCase):
                      words=("fit", "run.yaml", "--resume", "--run", "3"))
         self.refuses(2, "--run 1: it names the run that --resume goes on with; give --resume too",
                      words=("fit", "run.yaml", "--run", "1"))
-        for wrong in ("--resume=1", "--resume 1", "--resume runs/run/1"):
+        for wrong in ("--resume=1", "--resume 1", "--resume runs/run/1", "--resume runs/run/1/"):
             self.refuses(2, "--resume takes no value", "give --resume --run 1", words=("fit", "run.yaml", *wrong.split()))
         self.refuses(2, "--run 0", "a whole number of 1 or more", words=("fit", "run.yaml", "--resume", "--run", "0"))
 
@@ -230,6 +233,32 @@ class Checkpoints(ArraysCase):
         self.assertEqual([path.name for path in (self.folder / "runs/run").iterdir()], ["1"])
         self.passes("fit", "run.yaml", "fit.callbacks=[csv_logger: log.csv]")
         self.passes("fit", "run.yaml", "fit.callbacks=[csv_logger: log.csv]")
+
+    def test_a_model_is_not_written_over_what_is_read(self):
+        """But for the model: that it is trained further in its place is usual."""
+        for name in ("data.h5", "part-3.h5"):
+            self.write(name, (HDF5 / "latest.h5").read_bytes())
+        data = "data={hdf5: [data.h5, part-3.h5], x: float64, y: labels}"
+        words = ("fit", "run.yaml", data, "model.1=flatten", "fit.loss=mse")
+        for path in ("data.h5", "./data.h5", "'part-{epoch}.h5'", "{filepath: 'part-{epoch:01d}.h5', save_best_only: false}"):
+            self.refuses(2, "model_checkpoint ", "this file is among the data that is read",
+                         words=(*words, f"fit.callbacks=[model_checkpoint: {path}]"))
+        for name in ("data.h5", "part-3.h5"):
+            self.assertEqual((self.folder / name).read_bytes(), (HDF5 / "latest.h5").read_bytes())
+        self.passes(*words, "fit.callbacks=[model_checkpoint: 'part-{epoch}-{loss:.2f}.h5']")
+        self.passes("fit", "run.yaml", "fit.callbacks=[model_checkpoint: model.keras]")
+        for start in ("run.yaml", "model.keras"):
+            self.passes("fit", start, "data.x=x.npy", "data.y=y.npy", "fit.callbacks=[model_checkpoint: model.keras]",
+                        *(["model=model.keras"] if start == "run.yaml" else []))
+
+    def test_a_plan_is_not_written_over_what_is_read(self):
+        self.passes("fit", "run.yaml", "fit.callbacks=[model_checkpoint: model.keras]")
+        names = ("run.yaml", "x.npy", "model.keras")
+        before = [(self.folder / name).read_bytes() for name in names]
+        for option in ("--html", "--curve", "--dump-problem"):
+            for name, what in zip(names, ("the run file itself", "among the data", "the model that is read")):
+                self.refuses(2, f"{option} {name}: this file is {what}", words=("plan", "run.yaml", "model=model.keras", option, name))
+        self.assertEqual([(self.folder / name).read_bytes() for name in names], before)
 
     def test_nothing_to_resume(self):
         self.refuses(2, "there is no run to go on with", words=("fit", "run.yaml", "--resume"))

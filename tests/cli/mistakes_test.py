@@ -21,6 +21,8 @@ class RunFileMistakes(ArraysCase):
     def test_unknown_setting_of_a_layer(self):
         self.edit("units: 16", "unit: 16")
         self.refuses(2, "run.yaml:3: ", '"unit" is no setting of dense', "did you mean units?")
+        self.edit("- dropout: 0.1", "- reshape: [4, 4, 1]\n  - conv2d: 4\n  - flatten")
+        self.refuses(2, "run.yaml:5: ", "conv2d: ", "kernel_size")
 
     def test_unknown_layer(self):
         self.edit("- dropout: 0.1", "- dropuot: 0.1")
@@ -62,6 +64,20 @@ class RunFileMistakes(ArraysCase):
         self.refuses(2, "run.yaml:12: ", "much")
         self.edit("epochs: 2", "epochs: -2")
         self.refuses(2, "run.yaml:11: ", '"-2"')
+
+    def test_numbers_in_quotes_are_words(self):
+        for quoted in ('"16"', "'16'"):
+            self.edit("units: 16", f"units: {quoted}")
+            self.refuses(2, 'run.yaml:3: model.0.dense.units is "16" in quotes', "write it without them")
+        self.edit("epochs: 2", 'epochs: "two"')
+        self.assertNotIn("quotes", self.refuses(2, 'fit.epochs is "two"; it must be a whole number'))
+
+    def test_a_colon_without_a_blank(self):
+        for old, new, said in (("dropout: 0.1", "dropout:0.1", "dropout: 0.1"), ("units: 16", "units:16", "units: 16"),
+                               ("optimizer: adam", "optimizer: {adam:0.1}", "adam: 0.1"), ("  epochs: 2", "  epochs: 2\n  callbacks: [csv_logger:log.csv]",
+                                                                                      "csv_logger: log.csv")):
+            self.edit(old, new)
+            self.refuses(2, "run.yaml:", f"a colon has a blank behind it: {said}")
 
     def test_impossible_values(self):
         self.edit("- dropout: 0.1", "- dropout: 1.5")

@@ -147,6 +147,26 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
         self.assertEqual(self.read("new.csv"), before)
         self.assertEqual([path.name for path in self.folder.glob("*.tmp")], [])
 
+    def test_what_was_trained_on_is_not_written_over(self):
+        """Though other rows are read now."""
+        self.write_rows("own.csv", 300, 1)
+        self.write_rows("new.csv", 5, 3)
+        self.passes("fit", "run.yaml", "data=own.csv")
+        before = [self.read(name) for name in ("rows.csv", "test.csv", "own.csv")]
+        for start, name, what in (("run.yaml", "rows.csv", "the run file names"), ("run.yaml", "test.csv", "the run file names"),
+                                  ("run.yaml", "own.csv", "the model was trained on"), ("runs/run/1/best.keras", "own.csv", "the model was trained on")):
+            self.refuses(2, f"--output {name}: this file is among the data that {what}", words=("predict", start, "data=new.csv", "--output", name))
+        self.assertEqual([self.read(name) for name in ("rows.csv", "test.csv", "own.csv")], before)
+        self.passes("predict", "run.yaml", "data=new.csv", "--output", "o.csv")
+        self.passes("predict", "run.yaml", "data=new.csv", "--output", "o.csv")
+
+    def test_weights_alone_are_no_model(self):
+        self.passes("fit", "run.yaml")
+        self.passes("convert", "runs/run/1/best.keras", "m.weights.h5")
+        for command in (("evaluate",), ("predict", "--output", "o.csv"), ("fit",), ("summary",)):
+            self.refuses(2, "m.weights.h5: it holds weights alone", "give the .keras or .h5 file of the model",
+                         words=(*command, "m.weights.h5", *(["data=rows.csv"] if command != ("summary",) else [])))
+
     def test_columns_are_found_by_their_names(self):
         self.passes("fit", "run.yaml")
         self.write_rows("new.csv", 20, 3, label=False)

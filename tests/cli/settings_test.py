@@ -97,6 +97,11 @@ class Suggestions(ArraysCase):
         self.assertIn("Done after ", self.passes(*self.next_of(text, "in a new run")))
         self.assertEqual(json.loads(self.read("runs/run/2/summary.json"))["epochs"], 2)
 
+    def test_a_run_of_no_epochs(self):
+        text = self.passes("fit", "run.yaml", "--epochs", "0")
+        self.assertIn("Note:   nothing was trained: fit.epochs is 0; the model is as it was", text)
+        self.assertNotIn("use it:", text)
+
     def test_a_model_of_no_numbers_is_not_to_be_used(self):
         self.edit("optimizer: adam", "optimizer: {sgd: {learning_rate: 1e30}}",
                   "binary_crossentropy", "mse", ", activation: sigmoid", "")
