@@ -252,7 +252,7 @@ class BadRows(Case):
         self.assertIn("val_loss", text)
         done = self.snug("fit", "run.yaml", "fit.callbacks=[early_stopping]")
         self.assertNotIn("rejected.csv", done.stdout + done.stderr)
-        self.assertIn("3 bad rows are in runs/run/1/rejected.csv", self.passes("fit", "run.yaml"))
+        self.assertIn("3 bad rows were left out; their records are in runs/run/1/rejected.csv", self.passes("fit", "run.yaml"))
         self.assertEqual(len(self.read("runs/run/1/rejected.csv").splitlines()), 4)
 
     def test_the_share_is_capped(self):
