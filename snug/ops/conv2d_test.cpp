@@ -129,23 +129,27 @@ TEST(Conv2D, RowsMayBeAMultipleOrFixed) {
   EXPECT_EQ(ops::conv2d(fixed, kernel).shape(), (Shape{2, 6, 7, 5}));
 }
 
+// Each channel by itself, with a bias, as a convolution in as many groups.
+void check_depthwise(Case c, int64_t multiplier = 1) {
+  Conv2DOptions plain = c.options;
+  c.options.groups = c.channels;
+  check_op({.inputs = {c.x(),
+                       {DType::float32, {c.kernel_height, c.kernel_width, c.channels, multiplier}},
+                       {DType::float32, {c.filters}}},
+            .build =
+                [&](const Values& in) {
+                  plain.bias = in[2];
+                  return ops::depthwise_conv2d(in[0], in[1], plain);
+                },
+            .reference = [&](const auto& in) { return convolved(c, in); },
+            .result = c.y().shape});
+}
+
 TEST(DepthwiseConv2D, MatchesReference) {
   for (const auto& [channels, multiplier] : {std::pair{1, 1}, {3, 1}, {8, 1}, {3, 2}, {8, 2}}) {
     Case c{5, 6, channels, channels * multiplier, 3, 2, {.strides = {1, 2}}};
     c.options.padding = {1, 0, 1, 1};
-    c.options.groups = channels;
-    Conv2DOptions plain = c.options;
-    plain.groups = 1;
-    check_op({.inputs = {c.x(),
-                         {DType::float32, {3, 2, channels, multiplier}},
-                         {DType::float32, {c.filters}}},
-              .build =
-                  [&](const Values& in) {
-                    plain.bias = in[2];
-                    return ops::depthwise_conv2d(in[0], in[1], plain);
-                  },
-              .reference = [&](const auto& in) { return convolved(c, in); },
-              .result = c.y().shape});
+    check_depthwise(c, multiplier);
   }
 }
 
@@ -153,17 +157,7 @@ TEST(DepthwiseConv2D, MatchesReference) {
 TEST(DepthwiseConv2D, OfThreeByThree) {
   for (const int64_t padding : {0, 1}) {
     Case c{5, 9, 16, 16, 3, 3, {.padding = {padding, padding, padding, padding}}};
-    c.options.groups = 16;
-    Conv2DOptions plain = c.options;
-    plain.groups = 1;
-    check_op({.inputs = {c.x(), {DType::float32, {3, 3, 16, 1}}, {DType::float32, {16}}},
-              .build =
-                  [&](const Values& in) {
-                    plain.bias = in[2];
-                    return ops::depthwise_conv2d(in[0], in[1], plain);
-                  },
-              .reference = [&](const auto& in) { return convolved(c, in); },
-              .result = c.y().shape});
+    check_depthwise(c);
   }
 }
 
@@ -175,18 +169,7 @@ TEST(DepthwiseConv2D, OfThreeByThreeWithStrideTwo) {
     for (const bool same : {false, true}) {
       Case c{size, size + 1, channels, channels, 3, 3, {.strides = {2, 2}}};
       if (same) c.options.padding = {size % 2, (size + 1) % 2, 1, 1};
-      c.options.groups = channels;
-      Conv2DOptions plain = c.options;
-      plain.groups = 1;
-      check_op(
-          {.inputs = {c.x(), {DType::float32, {3, 3, channels, 1}}, {DType::float32, {channels}}},
-           .build =
-               [&](const Values& in) {
-                 plain.bias = in[2];
-                 return ops::depthwise_conv2d(in[0], in[1], plain);
-               },
-           .reference = [&](const auto& in) { return convolved(c, in); },
-           .result = c.y().shape});
+      check_depthwise(c);
     }
   }
 }
