@@ -151,5 +151,16 @@ TEST(ConnectMagnitudes, OfRowsInPartsAndInBlocks) {
   }
 }
 
+// What a kernel notes when it runs on some of the rows is not of all of them.
+TEST(ConnectMagnitudes, AKernelThatRunsInPartsIsNotAsked) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::float32, {kRows, 4}});
+  const Value norms = ops::gradient_norms({graph.add<Liar>({x})}, SumOrder::any);
+  Running run(graph, {norms}, 1, 8, {.parts = true, .forced_part_rows = 2, .one_lane = true});
+  run.set(x, Doubles(32, 1));
+  run.run();
+  EXPECT_EQ(run.get(norms), Doubles{32});
+}
+
 }  // namespace
 }  // namespace snug
