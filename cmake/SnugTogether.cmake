@@ -1,12 +1,16 @@
 # Sources of one library or program that are compiled together, a few in one go: the headers and templates that they share
 # are then read once, which halves the time of a build from nothing. Nothing else changes, and where one works on Snug a
 # source at a time is quicker. So scripts/test.sh asks for it, and the presets for sanitizers.
-set(SNUG_TOGETHER "" CACHE STRING "What is compiled several sources in one go: nothing, `tests` or `all`")
-set_property(CACHE SNUG_TOGETHER PROPERTY STRINGS "" tests all)
+#
+# `most` leaves out the folders up to ops: tests/adding_an_op builds them in another tree, where ccache finds only what was
+# compiled alike, and of them the kernels take long for themselves, not for what they include.
+set(SNUG_TOGETHER "" CACHE STRING "What is compiled several sources in one go: nothing, `most` or `all`")
+set_property(CACHE SNUG_TOGETHER PROPERTY STRINGS "" most all)
+set(SNUG_APART base tensor kernels graph ops testing)
 
-# snug_together(TARGET KIND SOURCE...): the sources, paths from here, of a target of this KIND: tests or library.
-function(snug_together target kind)
-  if(NOT SNUG_TOGETHER STREQUAL all AND NOT SNUG_TOGETHER STREQUAL kind)
+# snug_together(TARGET FOLDER SOURCE...): the sources, paths from here, of a target of this folder of snug/, or of `tests`.
+function(snug_together target folder)
+  if(NOT SNUG_TOGETHER OR (SNUG_TOGETHER STREQUAL most AND folder IN_LIST SNUG_APART))
     return()
   endif()
   find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -23,7 +23,7 @@ esac
 # A tree in another folder (tests/adding_an_op builds one) finds what was compiled in this one.
 export CCACHE_BASEDIR="$PWD"
 scripts/install_packages.sh
-cmake --preset release -DSNUG_TESTS=ON -DSNUG_BENCH=ON -DSNUG_WERROR=ON -DSNUG_TOGETHER=tests
+cmake --preset release -DSNUG_TESTS=ON -DSNUG_BENCH=ON -DSNUG_WERROR=ON -DSNUG_TOGETHER=most
 cmake --build build
 if [[ "${1:-}" == --release-only ]]; then
   exec ctest --test-dir build --output-on-failure
