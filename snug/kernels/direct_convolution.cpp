@@ -33,7 +33,7 @@ DirectForward::DirectForward(const ConvolutionShape& shape, int threads)
     : shape_(shape),
       threads_(band_threads(shape, threads)),
       band_rows_(forward_band_rows(shape)),
-      part_bytes_(padded_band_bytes(shape, band_rows_)) {}
+      part_bytes_(thread_stride(padded_band_bytes(shape, band_rows_), threads_)) {}
 
 size_t DirectForward::packed_bytes() const {
   return line_bytes(direct_packed_floats(shape_.taps() * shape_.channels, shape_.filters));
@@ -67,7 +67,9 @@ DirectWeightsGradient::DirectWeightsGradient(const ConvolutionShape& shape, int 
       threads_(band_threads(shape, threads)),
       band_rows_(std::clamp(kPanelPositions / shape.out_width(), int64_t{1}, shape.out_height())),
       padded_bytes_(padded_band_bytes(shape, band_rows_)),
-      part_bytes_(padded_bytes_ + line_bytes(direct_panel_floats(empty_band(shape, band_rows_)))) {}
+      part_bytes_(thread_stride(
+          padded_bytes_ + line_bytes(direct_panel_floats(empty_band(shape, band_rows_))),
+          threads_)) {}
 
 // Each thread has tiles of its own and goes through all bands.
 void DirectWeightsGradient::run(const float* x, const float* dy, float* dw, bool accumulate,

@@ -70,6 +70,7 @@ void Gemm::choose_split(int threads, Operand b) {
   part_bytes_ = line_bytes(gemm_block_scratch_floats(
       shape_, b, depth ? shape_.m : std::min(shape_.m, blocks_of(rows, row_parts_) * tile.rows),
       depth ? shape_.n : std::min(shape_.n, blocks_of(columns, column_parts_) * tile.columns)));
+  part_bytes_ = thread_stride(part_bytes_, row_parts_ * column_parts_);
   scratch_bytes_ = part_bytes_ * row_parts_ * column_parts_ + line_bytes(wave_ * elements);
 }
 

@@ -248,6 +248,7 @@ ConvolutionWeightsGradient::ConvolutionWeightsGradient(const ConvolutionShape& s
     : shape_(shape), threads_(checked_threads(shape, threads)), gather_(forward_gather(shape)) {
   if (is_depthwise(shape)) return;
   for (int64_t group = 0; group < shape.groups; ++group) add_pieces(group);
+  part_bytes_ = thread_stride(part_bytes_, threads_);
 }
 
 // Enough pieces to keep all threads busy, none taller than kPieceRows.

@@ -132,6 +132,7 @@ OnednnConvolution::OnednnConvolution(const OnednnConvolutionShape& shape,
   const bool gradient = direction == ConvolutionDirection::weights_gradient;
   part_bytes_ =
       aligned(std::max(larger_.scratch_bytes(), smaller_ ? smaller_->scratch_bytes() : 0));
+  part_bytes_ = thread_stride(part_bytes_, parts_);
   library_bytes_ = library.bytes();
   scratch_bytes_ = part_bytes_ * parts_;
   if (library == keras && !shape.accumulate) {

@@ -114,6 +114,7 @@ PooledForward::PooledForward(const PooledShape& shape, int threads)
     part_bytes_ += line_bytes(window_points_floats(shape.convolution.channels));
   else if (!in_tiles_)
     part_bytes_ += line_bytes(result_floats(shape, band_rows_));
+  part_bytes_ = thread_stride(part_bytes_, threads_);
 }
 
 size_t PooledForward::packed_bytes() const {
@@ -172,7 +173,7 @@ PooledWeightsGradient::PooledWeightsGradient(const PooledShape& shape, int threa
     band_rows_ = rows_by_windows(shape);
     padded_bytes_ = padded_band_bytes(c, rows_under(pool, band_rows_));
     panel_bytes_ = line_bytes(window_band(shape, band_rows_).floats());
-    part_bytes_ = padded_bytes_ + panel_bytes_;
+    part_bytes_ = thread_stride(padded_bytes_ + panel_bytes_, threads_);
     return;
   }
   const int64_t positions = c.taps() * c.channels <= kShallow ? kShallowPositions : kPanelPositions;
@@ -186,7 +187,8 @@ PooledWeightsGradient::PooledWeightsGradient(const PooledShape& shape, int threa
   DirectBand band = empty_band(c, rows_under(pool, band_rows_));
   band.columns = columns_under(pool, band_columns_);
   panel_bytes_ = line_bytes(direct_panel_floats(band));
-  part_bytes_ = padded_bytes_ + panel_bytes_ + line_bytes(band.rows * band.columns * c.filters);
+  part_bytes_ = thread_stride(
+      padded_bytes_ + panel_bytes_ + line_bytes(band.rows * band.columns * c.filters), threads_);
 }
 
 // Visits each band of each image with its number of rows of windows and where these begin.

@@ -43,7 +43,7 @@ bool winograd_serves(const ConvolutionShape& s) {
 }
 
 double winograd_flops(const ConvolutionShape& s) {
-  constexpr double kTurning = 80;  // A channel of a tile.
+  constexpr double kTurning = 100;  // A channel of a tile.
   const auto channels = static_cast<double>(s.channels), filters = static_cast<double>(s.filters);
   return static_cast<double>(winograd_tiles(s)) *
          (2 * kWinogradPoints * channels * filters + kTurning * (channels + filters));
@@ -53,7 +53,8 @@ WinogradForward::WinogradForward(const ConvolutionShape& shape, int threads)
     : shape_(shape),
       threads_(band_threads(shape, threads)),
       block_tiles_(forward_block(shape)),
-      part_bytes_(line_bytes(winograd_forward_floats(shape, block_tiles_))) {}
+      part_bytes_(
+          thread_stride(line_bytes(winograd_forward_floats(shape, block_tiles_)), threads_)) {}
 
 size_t WinogradForward::packed_bytes() const {
   return line_bytes(kWinogradPoints * shape_.channels * shape_.filters);
@@ -103,6 +104,7 @@ WinogradWeightsGradient::WinogradWeightsGradient(const ConvolutionShape& shape, 
     part_bytes_ =
         std::max(part_bytes_, line_bytes(winograd_weights_floats(shape, part(i), block_tiles_)));
   }
+  part_bytes_ = thread_stride(part_bytes_, parts_);
 }
 
 WinogradPart WinogradWeightsGradient::part(int number) const {
