@@ -29,6 +29,7 @@ constexpr const char* kHelp =
   --nodes        instead: the predicted and the measured time of each kind of node without a budget
   --share N      with --nodes: in an Nth of the arena, as it is planned then
   --part-rows N  with --nodes: in parts of N rows, one after the other; --lanes: side by side
+  --whole        with --nodes: node by node on all rows
 
 Of each workload, from all of its arena to the least that works: the plan, its predicted and its
 measured time. The fastest plan may already run the batch in parts: "of the batch" is the share of
@@ -45,7 +46,7 @@ struct Settings {
   bool nodes = false;
   int share = 1;
   PartitionOptions cut{.one_lane = true};  // Of --nodes.
-  bool lanes = false;
+  bool lanes = false, whole = false;
   std::vector<std::string> names;
 };
 
@@ -64,6 +65,12 @@ std::optional<Workload> deep_net(const std::string& name) {
                       },
                   .compile = {.optimizer = Adam(), .loss = "binary_crossentropy"},
                   .inputs = {{units}}};
+}
+
+const char* words_of(Transfer transfer) {
+  static constexpr const char* kWords[] = {"", "start to write", "wait for a write",
+                                           "start to read", "wait for a read"};
+  return kWords[static_cast<int>(transfer)];
 }
 
 double clock_ns(clockid_t clock) { return 1e9 * seconds_of(clock); }
@@ -126,7 +133,7 @@ class Trial {
     return times.back();
   }
 
-  // Of each kind of node: the name of its op.
+  // Of each kind of node: the name of its op, or what is done with the disk.
   struct NodeTime {
     double predicted_ns = 0, measured_ns = 0;
     int count = 0;
@@ -137,7 +144,9 @@ class Trial {
     for (size_t i = 0; i < program.profile().size(); ++i) {
       const NodeProfile& profile = program.profile()[i];
       const ProblemNode& node = program.problem().nodes[plan().steps[i].node];
-      NodeTime& time = times[profile.name.substr(profile.name.rfind('/') + 1)];
+      const bool moves = node.transfer != Transfer::none;
+      NodeTime& time =
+          times[moves ? words_of(node.transfer) : profile.name.substr(profile.name.rfind('/') + 1)];
       time.predicted_ns += node.cost_ns;
       time.measured_ns += profile.nanoseconds * runs_of(node) / static_cast<double>(profile.runs);
       ++time.count;
@@ -163,7 +172,8 @@ class Trial {
                           .costs = calibrated_costs(real_files(), cache_folder(), threads)};
     if (std::getenv("SNUG_NO_SPILL") != nullptr) return options;
     options.spill = spill_limits(options.spill_file);
-    options.costs->disk = calibrated_disk(real_files(), cache_folder(), options.spill_file.folder);
+    options.costs->disk =
+        calibrated_disk(real_files(), cache_folder(), options.spill_file.folder, threads);
     return options;
   }
 
@@ -291,9 +301,11 @@ Settings parse(int argc, char** argv) {
                        .value("--share", settings.share)
                        .value("--part-rows", settings.cut.forced_part_rows)
                        .flag("--lanes", settings.lanes)
+                       .flag("--whole", settings.whole)
                        .parse(argc, argv);
   settings.turns = std::max(1, settings.turns);
   settings.cut.one_lane = !settings.lanes && settings.share <= 1;
+  settings.cut.parts = !settings.whole;
   if (settings.threads == 0) settings.threads = hardware_threads();
   if (settings.names.empty()) settings.names = {"W5", "W6", "W11", "resnet50"};
   return settings;

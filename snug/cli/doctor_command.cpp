@@ -46,7 +46,8 @@ struct SpillDisk {
 SpillDisk spill_disk() {
   try {
     const Path folder = spill_folder(real_files(), {});
-    return {folder.string(), "", stored_disk(real_files(), cache_folder(), folder)};
+    const int threads = hardware_threads();
+    return {folder.string(), "", stored_disk(real_files(), cache_folder(), folder, threads)};
   } catch (const FileError& error) {
     return {"", error.what(), std::nullopt};
   }

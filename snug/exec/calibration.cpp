@@ -18,11 +18,13 @@
 namespace snug {
 namespace {
 
-constexpr int kVersion = 5;
+constexpr int kVersion = 6;
 constexpr double kMeasureNs = 15e6;  // Of one measurement; there are about thirty.
 
 // More than this is another program's time on the same cores.
 constexpr double kMostForkNs = 2e3;
+// Between two nodes of a step threads have waited for longer than here, and for each other.
+constexpr double kWokenNs = 3e3;
 
 using Clock = std::chrono::steady_clock;
 
@@ -101,7 +103,7 @@ double fork_ns(int threads) {
     beyond.push_back(std::max(0.0, ns_since(turn) - kPartNs));
   }
   std::nth_element(beyond.begin(), beyond.begin() + beyond.size() / 4, beyond.end());
-  return std::min(beyond[beyond.size() / 4], kMostForkNs);
+  return kWokenNs + std::min(beyond[beyond.size() / 4], kMostForkNs);
 }
 
 // A node's kernel on memory of its own, one copy a lane, all lanes at once.

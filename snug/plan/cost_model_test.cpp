@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "snug/autodiff/gradients.h"
 #include "snug/ops/ops.h"
 
 namespace snug {
@@ -117,6 +118,20 @@ TEST_F(CostModelTest, APartOfOneRowKeepsOneThreadBusy) {
   work.parts = 32;
   costs_.fork_ns = 0;
   EXPECT_LT(ns(product_, work), one);
+}
+
+// Lanes wait for nobody, and each goes through its own rows only.
+TEST_F(CostModelTest, AProductIsSlowerSharedOutThanInLanes) {
+  costs_.fork_ns = 0;
+  const StageWork whole{.rows = 64, .part_rows = 64, .threads = 2, .cores = 2};
+  const StageWork lanes{.rows = 64, .part_rows = 32, .parts = 2, .lanes = 2, .cores = 2};
+  const Value image = graph_.input("image", {DType::float32, {kRows, 16, 16, 32}});
+  const Value kernel = graph_.variable("k", {DType::float32, {3, 3, 32, 32}});
+  const Value y = ops::conv2d(image, kernel);
+  const Value dw = gradients(ops::sum(y), {kernel})[0];
+  const double forward = ns(y, whole) / ns(y, lanes), gradient = ns(dw, whole) / ns(dw, lanes);
+  EXPECT_GT(forward, 1.05);
+  EXPECT_GT(gradient, forward);
 }
 
 TEST_F(CostModelTest, ARestCountsByItsRows) {

@@ -15,12 +15,12 @@
 namespace snug {
 namespace {
 
-void warn_of_slow_disk(const FitPlan& fit, const SpillOptions& options) {
+void warn_of_slow_disk(const FitPlan& fit, const SpillOptions& options, int threads) {
   constexpr double kSlow = 3;
   const Plan& plan = fit.training->programs().at(0)->plan();
   if (plan.step_ns <= kSlow * plan.fastest_ns) return;
   const SpilledBytes bytes = fit.spilled_bytes();
-  const DiskSpeed disk = known_disk(options);
+  const DiskSpeed disk = known_disk(options, threads);
   log_message(LogLevel::warning,
               "a step will take about {:.1f} times as long as without a budget: it writes {} to "
               "the disk of {}, which takes {:.0f} MB/s, and reads {} from it, at {:.0f} MB/s; give "
@@ -122,7 +122,7 @@ SpillQueue* FitRun::open_spill_file() {
   if (bytes == 0) return nullptr;
   const SpillOptions& options = plan_.training->spill_options();
   spill_.emplace(options.file_system(), options.folder, bytes, options.use_ring);
-  warn_of_slow_disk(plan_, options);
+  warn_of_slow_disk(plan_, options, machine().threads);
   return &spill_->queue();
 }
 

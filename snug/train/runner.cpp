@@ -18,16 +18,17 @@ CostModel known_costs(int threads) {
       .value_or(CostModel{.threads = threads});
 }
 
-DiskSpeed known_disk(const SpillOptions& spill) {
+DiskSpeed known_disk(const SpillOptions& spill, int threads) {
   if (spill.speed) return *spill.speed;
-  return stored_disk(real_files(), cache_folder(), spill.folder).value_or(DiskSpeed());
+  return stored_disk(real_files(), cache_folder(), spill.folder, threads).value_or(DiskSpeed());
 }
 
 CostModel measured_costs(int threads, const SpillOptions& spill, bool spills) {
   CostModel costs = calibrated_costs(real_files(), cache_folder(), threads);
-  if (spills)
-    costs.disk =
-        spill.speed ? *spill.speed : calibrated_disk(real_files(), cache_folder(), spill.folder);
+  if (spills) {
+    costs.disk = spill.speed ? *spill.speed
+                             : calibrated_disk(real_files(), cache_folder(), spill.folder, threads);
+  }
   return costs;
 }
 
@@ -88,7 +89,7 @@ CostSource Runner::cost_source(int64_t budget_bytes) const {
     if (options_.measures && budget_bytes >= kForMeasuring)
       return measured_costs(threads, spill, options_.spill.allowed);
     CostModel costs = known_costs(threads);
-    if (options_.spill.allowed) costs.disk = known_disk(spill);
+    if (options_.spill.allowed) costs.disk = known_disk(spill, threads);
     return costs;
   };
 }

@@ -40,7 +40,7 @@ struct RunnerOptions {
 
 // The speeds of this machine as far as they are known without measuring.
 CostModel known_costs(int threads);
-DiskSpeed known_disk(const SpillOptions& spill);
+DiskSpeed known_disk(const SpillOptions& spill, int threads);
 // The same, measured where they are not known; of the disk only where values may go there.
 CostModel measured_costs(int threads, const SpillOptions& spill, bool spills);
 
