@@ -146,7 +146,8 @@ int64_t FitTrials::least_tried(double seconds_for_it) {
   const int64_t planned =
       std::max(budget_.bytes + 1, std::min(least_planned(), without_chance(fastest_bytes_)));
   int64_t works = 0, fails = budget_.bytes, step = planned / 256;
-  constexpr double kForAny = 60;  // Seconds, where nothing has worked yet.
+  // Seconds, where nothing has worked yet: of one search, and of all.
+  constexpr double kForAny = 60, kForFirst = 8;
   const auto can_be_lower = [&] { return works - fails > works / 1024; };
   bool is_between = false;
   for (int64_t tried = planned; works == 0 || can_be_lower();) {
@@ -155,7 +156,8 @@ int64_t FitTrials::least_tried(double seconds_for_it) {
     const bool is_enough = this->is_enough(tried);
     is_between = is_between || (is_enough ? fails > budget_.bytes : works > 0);
     (is_enough ? works : fails) = tried;
-    if (seconds() > seconds_for_it) break;
+    // Far above what it needs the fastest works: a run that has little memory is told something near.
+    if (seconds() > (works > 0 ? seconds_for_it : kForFirst)) break;
     if (is_between)
       tried = fails + (works - fails) / 2;
     else

@@ -22,7 +22,7 @@ std::string typed_bytes(int64_t bytes) {
 
 // Refusals come within seconds. The least budget that works comes first, then changes that fit this
 // one, as far as there is time.
-constexpr double kForLeast = 3, kForAll = 4;
+constexpr double kForLeast = 5, kForAll = 6;
 
 // What a run takes beside its arena stays, the rest goes about by its rows.
 int64_t guessed_batch(const FitTrials& trials, const Refusal& refusal) {
