@@ -156,7 +156,7 @@ int64_t FitTrials::least_tried(double seconds_for_it) {
     const bool is_enough = this->is_enough(tried);
     is_between = is_between || (is_enough ? fails > budget_.bytes : works > 0);
     (is_enough ? works : fails) = tried;
-    // Far above what it needs the fastest works: a run that has little memory is told something near.
+    // The fastest works, too, but is far above the least: something near it is looked for longer.
     if (seconds() > (works > 0 ? seconds_for_it : kForFirst)) break;
     if (is_between)
       tried = fails + (works - fails) / 2;
