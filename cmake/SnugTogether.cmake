@@ -3,14 +3,14 @@
 # source at a time is quicker. So scripts/test.sh asks for it, and the presets for sanitizers.
 #
 # `most` leaves out the folders up to ops: tests/adding_an_op builds them in another tree, where ccache finds only what was
-# compiled alike, and of them the kernels take long for themselves, not for what they include.
+# compiled alike. Kernels are always by themselves: most include themselves once for each set of instructions.
 set(SNUG_TOGETHER "" CACHE STRING "What is compiled several sources in one go: nothing, `most` or `all`")
 set_property(CACHE SNUG_TOGETHER PROPERTY STRINGS "" most all)
-set(SNUG_APART base tensor kernels graph ops testing)
+set(SNUG_APART base tensor graph ops testing)
 
 # snug_together(TARGET FOLDER SOURCE...): the sources, paths from here, of a target of this folder of snug/, or of `tests`.
 function(snug_together target folder)
-  if(NOT SNUG_TOGETHER OR (SNUG_TOGETHER STREQUAL most AND folder IN_LIST SNUG_APART))
+  if(NOT SNUG_TOGETHER OR folder STREQUAL kernels OR (SNUG_TOGETHER STREQUAL most AND folder IN_LIST SNUG_APART))
     return()
   endif()
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
