@@ -12,14 +12,13 @@ namespace {
 
 thread_local Tracer* traced = nullptr;
 
-void collect(const LayerPtr& layer, bool trainable, bool parents_train, Variables& found) {
-  const bool trains = parents_train && layer->trainable;
+void collect(const LayerPtr& layer, bool trainable, bool root_trains, Variables& found) {
   for (const VariablePtr& variable : layer->own_variables()) {
-    const bool is_trained = trains && variable->trainable();
+    const bool is_trained = root_trains && layer->trainable && variable->trainable();
     if (is_trained == trainable && !std::ranges::count(found, variable)) found.push_back(variable);
   }
   for (const Layer& sublayer : layer->sublayers())
-    collect(sublayer.definition(), trainable, trains, found);
+    collect(sublayer.definition(), trainable, root_trains, found);
 }
 
 void collect_all(const LayerPtr& layer, Variables& found) {
@@ -53,10 +52,23 @@ void with_elements(const Tensor& tensor, const Body& body) {
 
 std::vector<Layer> LayerDefinition::sublayers() const { return {}; }
 
+Trainable& Trainable::operator=(bool value) {
+  value_ = value;
+  for (const Layer& sublayer : layer_.sublayers()) sublayer->trainable = value;
+  return *this;
+}
+
 void LayerDefinition::ensure_built(const Types& in) {
   if (built_) return;
+  const std::vector<Layer> before = sublayers();
   build(in);
   built_ = true;
+  if (trainable) return;
+  // Layers that build made are frozen with it; of others the user may have set their own.
+  for (const Layer& sublayer : sublayers()) {
+    if (!std::ranges::count(before, sublayer.definition(), &Layer::definition))
+      sublayer->trainable = false;
+  }
 }
 
 std::string LayerDefinition::label() const {
@@ -136,13 +148,13 @@ Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
 
 Variables Layer::trainable_weights() const {
   Variables found;
-  collect(definition_, true, true, found);
+  collect(definition_, true, definition_->trainable, found);
   return found;
 }
 
 Variables Layer::non_trainable_weights() const {
   Variables found;
-  collect(definition_, false, true, found);
+  collect(definition_, false, definition_->trainable, found);
   return found;
 }
 

@@ -12,6 +12,23 @@
 
 namespace snug {
 
+class LayerDefinition;
+
+// Whether a layer is trained: a bool to read. Setting it sets it of all layers inside too, as in
+// Keras; each of them may be set for itself afterwards.
+class Trainable {
+ public:
+  explicit Trainable(LayerDefinition& layer) : layer_(layer) {}
+  Trainable(const Trainable&) = delete;
+  Trainable& operator=(const Trainable& other) { return *this = bool(other); }
+  Trainable& operator=(bool value);
+  operator bool() const { return value_; }  // NOLINT: if (layer->trainable)
+
+ private:
+  LayerDefinition& layer_;
+  bool value_ = true;
+};
+
 // The inside of a layer, to be subclassed. A layer of one's own is a class derived from this and a
 // make_layer call.
 class LayerDefinition : public Configurable {
@@ -49,7 +66,7 @@ class LayerDefinition : public Configurable {
   // The name is a model's choice, not the user's: in another model it may have to be another one.
   bool named_by_model = false;
   std::string path;  // Within the model: set when the layer joins one.
-  bool trainable = true;
+  Trainable trainable{*this};
 
  protected:
   VariablePtr add_weight(VariableSpec spec);
@@ -109,6 +126,7 @@ class Layer {
   // All weights in Keras's order: this layer's own, trained ones first, then those of each
   // sublayer.
   Variables weights() const;
+  // Each layer's own `trainable` decides; none are trained where this one is not.
   Variables trainable_weights() const;
   Variables non_trainable_weights() const;
   // Copies of the values, in the order of weights(); first values where there were none yet, as

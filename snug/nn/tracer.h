@@ -30,21 +30,21 @@ class Tracer {
   Graph& graph() const { return graph_; }
   bool training() const { return training_; }
 
-  // Whether the layer that is being called is trained: it and all layers around it are trainable.
-  bool trains() const { return frozen_ == 0; }
+  // Whether the layer that is being called is trained.
+  bool trains() const { return trains_; }
   // Lives while a layer is called.
   class LayerScope {
    public:
-    LayerScope(Tracer& tracer, bool trainable) : tracer_(tracer), frozen_(trainable ? 0 : 1) {
-      tracer_.frozen_ += frozen_;
+    LayerScope(Tracer& tracer, bool trainable) : tracer_(tracer), before_(tracer.trains_) {
+      tracer_.trains_ = trainable;
     }
-    ~LayerScope() { tracer_.frozen_ -= frozen_; }
+    ~LayerScope() { tracer_.trains_ = before_; }
     LayerScope(const LayerScope&) = delete;
     LayerScope& operator=(const LayerScope&) = delete;
 
    private:
     Tracer& tracer_;
-    int frozen_;
+    bool before_;
   };
 
   // Whether the layer that is being called is all that reads its input: no other layer and no
@@ -93,7 +93,7 @@ class Tracer {
  private:
   Graph& graph_;
   bool training_;
-  int frozen_ = 0;
+  bool trains_ = true;
   bool alone_ = false;
   std::vector<std::pair<VariablePtr, Value>> variables_;
   std::unordered_map<const Variable*, Value> value_of_;

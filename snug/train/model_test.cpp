@@ -7,9 +7,11 @@
 #include "snug/data/generator.h"
 #include "snug/data/source_testing.h"
 #include "snug/nn/merging.h"
+#include "snug/nn/normalization.h"
 #include "snug/ops/ops.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit_testing.h"
+#include "snug/train/trace.h"
 
 namespace snug::testing {
 namespace {
@@ -58,6 +60,23 @@ TEST(Model, OfAPartOfAnother) {
   EXPECT_EQ(longer.weights().size(), 6u);
   EXPECT_EQ(message_of([] { Sequential({Dense(1, {.name = "a"})}).output_of("a"); }),
             "output_of: the model has no shapes yet; begin it with an Input, or fit it once");
+}
+
+// A base whose layers are used on their own, without it.
+TEST(Model, OnAFrozenBase) {
+  const Rows rows(8, 3);
+  Sequential base({Input({3}), Dense(4), BatchNormalization(), Dense(2, {.name = "last"})});
+  base.layer()->trainable = false;
+  Model model(base.inputs(), Dense(1)(base.outputs()[0]));
+  EXPECT_EQ(model.trainable_variables().size(), 2u);
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const auto before = base.get_weights();
+  model.fit(rows.regression(), {.verbose = 0});
+  EXPECT_EQ(base.get_weights(), before);
+  base.get_layer("last")->trainable = true;
+  EXPECT_EQ(model.trainable_variables().size(), 4u);
+  base.layer()->trainable = true;
+  EXPECT_EQ(model.trainable_variables().size(), 8u);
 }
 
 TEST(Model, OneOrSeveralAtEitherEnd) {

@@ -113,7 +113,6 @@ Values StepGraph::results() const {
 }
 
 Values call_root(Network& network, Tracer& tracer, const Values& in) {
-  const Tracer::LayerScope scope(tracer, network.trainable);
   Types types;
   for (const Value& value : in) types.push_back(value.type());
   network.ensure_built(types);
