@@ -127,9 +127,6 @@ Values build_and_call(const LayerPtr& layer, Tracer& tracer, const Values& in) {
 Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
   const Graph::Scope scope(tracer.graph(), scope_name(*layer));
   const Tracer::LayerScope layer_scope(tracer, layer->trainable);
-  const bool first_use = std::ranges::none_of(tracer.variables(), [&](const auto& entry) {
-    return std::ranges::count(layer->own_variables(), entry.first) > 0;
-  });
   Values out = build_and_call(layer, tracer, in);
   if (layer->passes_mask() && !in.empty()) {
     for (const Value& value : out) {
@@ -139,9 +136,8 @@ Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
   // A penalty counts once, however often the layer is called.
   for (const VariablePtr& variable : layer->own_variables()) {
     const RegularizerPtr& regularizer = variable->spec().regularizer;
-    if (first_use && regularizer && tracer.trains()) {
+    if (regularizer && tracer.trains() && tracer.first_penalty(*variable))
       tracer.add_loss(regularizer->penalty(tracer.value(variable)));
-    }
   }
   return out;
 }

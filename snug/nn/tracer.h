@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "snug/graph/graph.h"
@@ -80,6 +81,8 @@ class Tracer {
   // Scalars that are added to the loss. Those of what a layer gives are sums over the rows: they
   // count by the row.
   void add_loss(Value penalty) { losses_.push_back(penalty); }
+  // Whether the variable's own penalty is still to be added; asked once, it is not.
+  bool first_penalty(const Variable& of) { return penalised_.insert(&of).second; }
   void add_activity_loss(Value penalty) { activity_losses_.push_back(penalty); }
   const Values& losses();
 
@@ -100,6 +103,7 @@ class Tracer {
   std::unordered_map<std::string, int> calls_;
   Value rows_;
   Values losses_, activity_losses_;
+  std::unordered_set<const Variable*> penalised_;
   std::unordered_map<int, Value> masks_;
   std::unordered_map<int, Logits> logits_;
 };
