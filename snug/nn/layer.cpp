@@ -125,6 +125,7 @@ Values build_and_call(const LayerPtr& layer, Tracer& tracer, const Values& in) {
 }  // namespace
 
 Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
+  const TracerScope traces(tracer);
   const Graph::Scope scope(tracer.graph(), scope_name(*layer));
   const Tracer::LayerScope layer_scope(tracer, layer->trainable);
   Values out = build_and_call(layer, tracer, in);
@@ -197,7 +198,9 @@ void Layer::set_weights(const std::vector<std::vector<float>>& values) const {
 
 Tracer& current_tracer() {
   if (traced == nullptr)
-    throw Error("a layer was called on a value outside a trace; call it inside trace(...)");
+    throw Error(
+        "a layer was called on a value outside a trace; call it inside trace(...), or inside the "
+        "call of a layer of your own");
   return *traced;
 }
 

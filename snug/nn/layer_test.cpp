@@ -48,5 +48,55 @@ TEST(Layer, ABatchNormalizationOfAFrozenModelMayTrainForItself) {
   EXPECT_TRUE(average_moves());
 }
 
+// Makes its layer when it sees the shape.
+class Widened final : public LayerDefinition {
+ public:
+  std::string_view class_name() const override { return "Widened"; }
+  void settings(SettingVisitor&) override {}
+  void build(const Types& in) override { inner_.push_back(Dense(2 * in[0].shape[-1])); }
+  Values call(Tracer&, const Values& in) override { return {inner_[0](in[0])}; }
+  std::vector<Layer> sublayers() const override { return inner_; }
+
+ private:
+  std::vector<Layer> inner_;
+};
+
+TEST(Layer, FreezesWhatItsBuildMakes) {
+  const Layer frozen = make_layer<Widened>(), trained = make_layer<Widened>();
+  frozen->trainable = false;
+  EXPECT_EQ(result_of(frozen, {3}), (Shape{kRows, 6}));
+  result_of(trained, {3});
+  EXPECT_EQ(frozen.weights().size(), 2u);
+  EXPECT_FALSE(frozen->sublayers()[0]->trainable);
+  EXPECT_EQ(trained.trainable_weights().size(), 2u);
+}
+
+// As a user writes it: no word of the tracer.
+TEST(Layer, CallsLayersOfItsOwn) {
+  const Layer layer = make_layer<Composite>(std::vector<Layer>{Dense(4, "relu"), Dense(2)});
+  const Symbol x = Input({3});
+  EXPECT_EQ(layer(x).shape(), (Shape{kRows, 2}));
+  EXPECT_EQ(layer.trainable_weights().size(), 4u);
+}
+
+// A loss on what it sees, as a variational encoder has.
+class Measured final : public LayerDefinition {
+ public:
+  std::string_view class_name() const override { return "Measured"; }
+  void settings(SettingVisitor&) override {}
+  Values call(Tracer& tracer, const Values& in) override {
+    tracer.add_loss(MeanSquaredError()(ops::multiply_scalar(in[0], 0), in[0]));
+    return in;
+  }
+};
+
+TEST(Layer, AddsALoss) {
+  Graph graph;
+  Tracer tracer(graph, /*training=*/true);
+  const Value x = graph.input("x", {DType::float32, {kRows, 3}});
+  call_layer(std::make_shared<Measured>(), tracer, {x});
+  EXPECT_EQ(tracer.losses().size(), 1u);
+}
+
 }  // namespace
 }  // namespace snug::testing
