@@ -51,7 +51,8 @@ class LayerDefinition : public Configurable {
   // Sequential.
   virtual bool merges() const { return false; }
 
-  // Layers inside this one (a nested model's, a wrapper's), in Keras's order.
+  // Layers inside this one (a nested model's, a wrapper's), in Keras's order. One that calls others
+  // lists them here: they are named, trained, frozen, counted and saved with it.
   virtual std::vector<class Layer> sublayers() const;
 
   // State that `adapt` or the user sets, not training.
