@@ -68,8 +68,31 @@ void add_losses(StepGraph& step, Compiled& compiled, const TargetTypes& targets,
   }
 }
 
+// The node that reads it first.
+std::string reader_of(const Graph& graph, Value value) {
+  for (const Node* node : graph.nodes()) {
+    if (std::ranges::count(node->in(), value.id()) > 0) return node->label();
+  }
+  return value.name();
+}
+
+// What a layer uses of another that it does not list would not be trained, nor saved.
+void expect_weights_of(const Layer& model, const StepGraph& step) {
+  const Variables weights = model.weights();
+  for (const auto& [variable, value] : step.tracer->variables()) {
+    if (!variable->trainable() || std::ranges::count(weights, variable) > 0) continue;
+    throw Error(
+        "fit: {} uses the weight {}, which is none of the model's, so it would be neither trained "
+        "nor saved; list the layer that has it in sublayers() of the layer that calls it, or make "
+        "a weight with .trainable = false",
+        reader_of(*step.graph, value), variable->name());
+  }
+}
+
 void add_update(const StepGraph& step, Network& network, const Compiled& compiled) {
-  const Variables variables = Layer(LayerPtr(LayerPtr(), &network)).trainable_weights();
+  const Layer model(LayerPtr(LayerPtr(), &network));
+  expect_weights_of(model, step);
+  const Variables variables = model.trainable_weights();
   if (variables.empty())
     throw Error(
         "fit: the model has no trainable weights; set `trainable` on a layer that has some");
