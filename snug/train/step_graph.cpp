@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "snug/autodiff/gradients.h"
 #include "snug/base/error.h"
 #include "snug/ops/ops.h"
 #include "snug/ops/update_layout.h"
@@ -99,7 +100,7 @@ void add_update(const StepGraph& step, Network& network, const Compiled& compile
   const OptimizerState& state = compiled.optimizer_state();
   if (!state.variables().empty() && state.variables() != variables)
     throw Error("fit: which weights are trained was changed after compile; call compile again");
-  state.apply_gradients(GradientTape().gradient(step.loss, variables), variables);
+  state.apply_gradients(gradients(step.loss, traced(variables)), variables);
 }
 
 // All floats that commits other than the updates read from what is computed.
