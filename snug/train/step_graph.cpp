@@ -28,7 +28,18 @@ void add_targets(StepGraph& step, const Network& network, const Compiled& compil
     step.targets.push_back(step.graph->input(names[i] + " target", type));
     step.target_rules.push_back(compiled.loss(i)->target_rule(type));
   }
-  if (targets.weighted) step.weights = step.graph->input("weight", {DType::float32, {kRows}});
+  if (!targets.weight_row) return;
+  Shape shape{kRows};
+  for (const Extent extent : targets.weight_row->extents()) shape.push_back(extent);
+  step.weights = step.graph->input("weight", {DType::float32, shape});
+}
+
+// What metrics weigh by: [rows] says of every step what [rows, 1] says to a loss.
+Value metric_weights(const StepGraph& step) {
+  if (!step.weights) return {};
+  Shape shape = step.weights.shape();
+  while (shape.rank() > 1 && shape.extent(-1) == Extent(1)) shape = shape.without(-1);
+  return shape == step.weights.shape() ? step.weights : ops::reshape(step.weights, shape);
 }
 
 // Targets in the type that a metric wants; labels and one-hot rows are not the same thing.
@@ -56,16 +67,19 @@ void add_losses(StepGraph& step, Compiled& compiled, const TargetTypes& targets,
   for (const Value& penalty : tracer.losses()) step.loss = ops::add(step.loss, penalty);
   // Weighted by rows, so that a last, smaller batch counts less, as in Keras.
   phase.loss->update(tracer, {}, step.loss, tracer.rows());
+  const bool weighs = std::ranges::any_of(
+      phase.outputs, [](const OutputMetrics& metrics) { return !metrics.weighted.empty(); });
+  const Value weights = weighs ? metric_weights(step) : Value();
   for (size_t i = 0; i < step.predictions.size(); ++i) {
-    const auto measure = [&](const std::vector<MetricPtr>& metrics, Value weights) {
+    const auto measure = [&](const std::vector<MetricPtr>& metrics, Value by) {
       for (const MetricPtr& metric : metrics) {
         const Value target =
             target_for(*metric, step.targets[i], step.predictions[i], targets.target_rows[i]);
-        metric->update(tracer, target, step.predictions[i], weights);
+        metric->update(tracer, target, step.predictions[i], by);
       }
     };
     measure(phase.outputs[i].plain, {});
-    measure(phase.outputs[i].weighted, step.weights);
+    measure(phase.outputs[i].weighted, weights);
   }
 }
 
