@@ -66,6 +66,17 @@ void check_options(const Source& data, const FitOptions& options) {
   }
 }
 
+// A row has one class: one number, or a one-hot row of them.
+void check_class_weight(const Source& data, const Type& target) {
+  const bool is_label = target.dtype == DType::int32;
+  if (is_label ? target.shape.size_per_row() == 1 : target.shape.rank() <= 2) return;
+  const auto field = std::ranges::find(data.fields(), FieldRole::target, &Field::role);
+  throw Error(
+      "fit: class_weight weighs a row by its class, but a row of {} has the shape {}, with a class "
+      "for each step; give a sample weight for each step instead",
+      field->name, field->row.text());
+}
+
 // The rows to train on: without the last of them, where those are for validation.
 RowRange training_rows_of(const Source& data, const FitOptions& options) {
   const std::optional<int64_t> rows = data.rows();
@@ -162,8 +173,11 @@ class FitPlanner {
                              .seed = options_.seed,
                              .class_weight = options_.class_weight});
     const bool weighted = !options_.class_weight.empty() || has_weights(*data_);
-    StepGraph step = training_step(model_.network(), compiled_,
-                                   target_types(*data_, model_.network(), weighted));
+    const TargetTypes targets = target_types(*data_, model_.network(), weighted);
+    if (!options_.class_weight.empty())
+      check_class_weight(*data_, compiled_.loss(0)->target_type(model_.network().output_types()[0],
+                                                                targets.target_rows[0]));
+    StepGraph step = training_step(model_.network(), compiled_, targets);
     step.guarded = options_.guard.policy != GuardOptions::Policy::off;
     return step;
   }

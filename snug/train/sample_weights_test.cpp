@@ -78,5 +78,28 @@ TEST(SampleWeights, AColumnBesideLossesOfRows) {
             "give that shape, with 1 along the axes that a weight is for");
 }
 
+// A row has one class, or there is nothing to weigh it by.
+TEST(ClassWeight, IsRefusedForLabelsOfSteps) {
+  const Steps steps;
+  const std::vector<int32_t> labels = {0, 1, 1, 0, 0, 1, 1, 0};
+  const FitOptions weighted{.class_weight = {{1, 5}}, .verbose = 0};
+  Sequential sparse({Input({2, 3}), Dense(2, "softmax")});
+  sparse.compile({.loss = "sparse_categorical_crossentropy"});
+  EXPECT_EQ(message_of([&] {
+              sparse.fit(
+                  data::arrays(Array(steps.x.data(), {4, 2, 3}), Array(labels.data(), {4, 2})),
+                  weighted);
+            }),
+            "fit: class_weight weighs a row by its class, but a row of y has the shape [2], with a "
+            "class for each step; give a sample weight for each step instead");
+  Sequential binary({Input({2, 3}), Dense(1, "sigmoid")});
+  binary.compile({.loss = "binary_crossentropy"});
+  const std::vector<float> ones = {0, 1, 1, 0, 0, 1, 1, 0};
+  EXPECT_THROW(
+      binary.fit(data::arrays(Array(steps.x.data(), {4, 2, 3}), Array(ones.data(), {4, 2, 1})),
+                 weighted),
+      Error);
+}
+
 }  // namespace
 }  // namespace snug::testing
