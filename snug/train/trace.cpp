@@ -153,10 +153,14 @@ float Step::run(int64_t rows) {
   program_->compute(info_);
   check();
   program_->commit(info_);
+  end_run(rows);
+  return mean(result(0));
+}
+
+void Step::end_run(int64_t rows) {
   if (guard_) guard_->committed(*program_);
   info_.position += static_cast<uint64_t>(rows);
   ++steps_in_epoch_;
-  return mean(result(0));
 }
 
 void Step::check() {
@@ -178,8 +182,10 @@ float Step::operator()(const Batch& batch) { return run(take(batch)); }
 void Step::each_node(const Batch& batch, const std::function<void(const Node&)>& visit) {
   const int64_t rows = take(batch);
   begin_run(rows);
-  program_->run_each(info_, visit);
-  info_.position += static_cast<uint64_t>(rows);
+  program_->compute_each(info_, visit);
+  check();
+  program_->commit_each(info_, visit);
+  end_run(rows);
 }
 
 Tensor Step::result(int i) const {

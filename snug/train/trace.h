@@ -64,8 +64,8 @@ class Step {
   Tensor result(int i) const;
   int result_count() const { return static_cast<int>(runner_->step().predictions.size()); }
 
-  // Runs node by node and calls `visit` after each; tensor() reads any value by then computed.
-  // Needs keep_all.
+  // Runs node by node and calls `visit` after each; tensor() reads any value by then computed. What
+  // commits runs last, behind the guard. Needs keep_all.
   void each_node(const Batch& batch, const std::function<void(const Node&)>& visit);
   Tensor tensor(Value value) const { return program_->tensor(value); }
 
@@ -83,6 +83,7 @@ class Step {
   void begin_run(int64_t rows);
   float run(int64_t rows);
   void check();
+  void end_run(int64_t rows);
 
   BatchSpec spec_;
   std::unique_ptr<Runner> runner_;

@@ -328,5 +328,34 @@ TEST(Trace, Mistakes) {
   EXPECT_THROW(step(Batch{.rows = 8, .x = {wrong}, .y = {y}}), Error);
 }
 
+// What commits waits for the guard here, too.
+TEST(Trace, NodeByNodeBehindTheGuard) {
+  Rows rows(8, 3);
+  Sequential model = regression_model(3);
+  const OptimizerState optimizer(SGD());
+  const Dataset dataset = batches(rows, 8);
+  const auto traced_step = [&] {
+    return trace(dataset.spec(), {.keep_all = true}, [&](const Values& x, const Values& y) {
+      const Value loss = MeanSquaredError()(ops::reshape(y[0], {kRows, 1}), model(x[0]));
+      optimizer.apply_gradients(GradientTape().gradient(loss, model.trainable_variables()),
+                                model.trainable_variables());
+      return loss;
+    });
+  };
+  Step step = traced_step();
+  const auto before = model.get_weights();
+  std::vector<float> bad(24, INFINITY);
+  const Tensor x{{DType::float32, {8, 3}}, bad.data()};
+  const Tensor y{{DType::float32, {8}}, rows.y.data()};
+  int committed = 0;
+  const auto count = [&](const Node& node) { committed += node.commits() ? 1 : 0; };
+  EXPECT_THROW(step.each_node(Batch{.rows = 8, .x = {x}, .y = {y}}, count), NumericsError);
+  EXPECT_EQ(committed, 0);
+  EXPECT_EQ(model.get_weights(), before);
+  for (const Batch& batch : dataset) step.each_node(batch, count);
+  EXPECT_GT(committed, 0);
+  EXPECT_NE(model.get_weights(), before);
+}
+
 }  // namespace
 }  // namespace snug::testing
