@@ -50,8 +50,9 @@ class Callback {
   virtual void on_predict_batch_end(int64_t /*batch*/) {}
 
   // Whether on_train_batch_end and on_test_batch_end read their logs, which are of the epoch or
-  // the pass so far: computing them costs a look at every metric.
-  virtual bool wants_batch_logs() const { return false; }
+  // the pass so far: computing them costs a look at every metric. Where no callback does, the logs
+  // of a batch may be empty.
+  virtual bool wants_batch_logs() const { return true; }
 
   // What it carries from call to call, for checkpoints: written after any batch or epoch, read
   // after on_train_begin of a run that is resumed.

@@ -121,7 +121,10 @@ struct TerminateOnNaNOptions {
 CallbackPtr TerminateOnNaN(const TerminateOnNaNOptions& options = {});
 
 // A callback that a run file can describe.
-class CallbackDefinition : public Callback, public Configurable {};
+class CallbackDefinition : public Callback, public Configurable {
+ public:
+  bool wants_batch_logs() const override { return false; }
+};
 
 // "early_stopping", "EarlyStopping", ... with Keras's defaults, its settings to be filled in.
 // Throws Error that lists the names.

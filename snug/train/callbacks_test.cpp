@@ -255,5 +255,34 @@ TEST(TerminateOnNaN, StopsAtOnce) {
   EXPECT_THROW(fit(TerminateOnNaN({.raise_error = true})), NumericsError);
 }
 
+// As a user writes it: nothing but the hook.
+class LossOfBatches final : public Callback {
+ public:
+  void on_train_batch_end(int64_t, const Logs& logs) override { losses.push_back(logs.at("loss")); }
+  std::vector<double> losses;
+};
+
+TEST(Callbacks, HaveTheLogsOfEveryBatch) {
+  const Rows rows(32, 3);
+  for (const int verbose : {0, 1}) {
+    Sequential model = regression_model(3);
+    const auto losses = std::make_shared<LossOfBatches>();
+    const LogText log;
+    const History history =
+        model.fit(rows.regression(), {.batch_size = 4, .callbacks = {losses}, .verbose = verbose});
+    ASSERT_EQ(losses->losses.size(), 8u);
+    EXPECT_EQ(losses->losses.back(), history.history.at("loss")[0]);
+  }
+}
+
+// Looking at every metric after each batch is for those who read it.
+TEST(Callbacks, OfSnugsOwnAskForNoLogs) {
+  for (const CallbackPtr& callback :
+       {EarlyStopping(), ReduceLROnPlateau(), CSVLogger("a.csv"), BackupAndRestore("a"),
+        ModelCheckpoint("a.keras"), TensorBoard("a"), LambdaCallback({}),
+        LearningRateScheduler([](int) { return 0.1; })})
+    EXPECT_FALSE(callback->wants_batch_logs());
+}
+
 }  // namespace
 }  // namespace snug::testing
