@@ -6,6 +6,7 @@
 #include "snug/base/error.h"
 #include "snug/nn/network.h"
 #include "snug/ops/ops.h"
+#include "snug/tensor/elements.h"
 
 namespace snug {
 namespace {
@@ -37,15 +38,6 @@ std::string scope_name(const LayerDefinition& layer) {
     return slash == std::string::npos ? layer.path : layer.path.substr(slash + 1);
   }
   return layer.name.empty() ? std::string(layer.class_name()) : layer.name;
-}
-
-// Weights are floats, but for Normalization's count.
-template <typename Body>
-void with_elements(const Tensor& tensor, const Body& body) {
-  if (tensor.dtype() == DType::int32)
-    body(tensor.as<int32_t>());
-  else
-    body(tensor.as<float>());
 }
 
 }  // namespace

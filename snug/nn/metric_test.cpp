@@ -6,6 +6,7 @@
 
 #include "snug/exec/program.h"
 #include "snug/nn/metrics.h"
+#include "snug/ops/ops.h"
 #include "snug/tensor/arena.h"
 #include "snug/testing/check_op.h"
 
@@ -210,6 +211,31 @@ TEST(Metric, NamesWhatIsWrong) {
   EXPECT_EQ(error_of([] { metrics::SparseCategoricalCrossentropy({.label_smoothing = 0.1}); }),
             "sparse_categorical_crossentropy: labels cannot be smoothed; use "
             "categorical_crossentropy");
+}
+
+// A metric that counts in whole numbers, from a first value of its own.
+class Batches final : public MetricDefinition {
+ public:
+  Batches() { name = "batches"; }
+  std::string_view class_name() const override { return "Batches"; }
+  Type target_type(const Type& predictions, const Shape&) const override { return predictions; }
+  void update(Tracer& tracer, Value, Value predictions, Value) override {
+    count_ = add_state("count", {DType::int32, {}}, 5);
+    const Value one = ops::constant(predictions.graph(), {}, 1);
+    ops::assign_add(tracer.value(count_), ops::cast(one, DType::int32));
+  }
+  double result() const override { return count_->tensor().as<int32_t>()[0]; }
+
+ private:
+  VariablePtr count_;
+};
+
+TEST(Metrics, AStateOfWholeNumbers) {
+  MetricRun run(std::make_shared<Batches>(), {.predictions = {kRows}});
+  EXPECT_EQ(run(2, {{1, 2}}), 6);
+  EXPECT_EQ(run(2, {{1, 2}}), 7);
+  run.metric->reset();
+  EXPECT_EQ(run.metric->result(), 5);
 }
 
 }  // namespace

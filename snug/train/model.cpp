@@ -6,6 +6,7 @@
 #include "snug/base/error.h"
 #include "snug/base/heap.h"
 #include "snug/base/nearest_word.h"
+#include "snug/tensor/elements.h"
 #include "snug/train/fit.h"
 #include "snug/train/forward_pass.h"
 #include "snug/train/lint.h"
@@ -163,8 +164,9 @@ std::vector<std::vector<float>> Model::predict(const SourcePtr& data,
       data,
       [&](int output, int64_t, const Tensor& rows) {
         outputs.resize(network_->output_calls().size());
-        const std::span<float> values = rows.as<float>();
-        outputs[output].insert(outputs[output].end(), values.begin(), values.end());
+        with_elements(rows, [&](const auto values) {
+          outputs[output].insert(outputs[output].end(), values.begin(), values.end());
+        });
       },
       options);
   outputs.resize(network_->output_calls().size());

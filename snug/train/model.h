@@ -120,7 +120,7 @@ class Model {
   // By name, as Keras's return_dict: "loss", then the metrics.
   Logs evaluate(const SourcePtr& data, const EvaluateOptions& options = {});
   Logs evaluate(const Dataset& data, EvaluateOptions options = {});
-  // One vector of floats for each output, row after row.
+  // One vector of floats for each output, row after row; numbers of other types become floats.
   std::vector<std::vector<float>> predict(const SourcePtr& data,
                                           const EvaluateOptions& options = {});
   std::vector<std::vector<float>> predict(const Dataset& data, EvaluateOptions options = {});

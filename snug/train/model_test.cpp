@@ -79,6 +79,19 @@ TEST(Model, OnAFrozenBase) {
   EXPECT_EQ(model.trainable_variables().size(), 8u);
 }
 
+// Ends in numbers of classes, which are no floats.
+TEST(Model, PredictsWholeNumbers) {
+  class Largest final : public LayerDefinition {
+   public:
+    std::string_view class_name() const override { return "Largest"; }
+    void settings(SettingVisitor&) override {}
+    Values call(Tracer&, const Values& in) override { return {ops::argmax(in[0], -1)}; }
+  };
+  const std::vector<float> x = {1, 5, 2, 9, 0, 3};
+  Sequential model({Input({3}), make_layer<Largest>()});
+  EXPECT_EQ(model.predict(data::arrays(Array(x.data(), {2, 3})))[0], (std::vector<float>{1, 0}));
+}
+
 TEST(Model, OneOrSeveralAtEitherEnd) {
   const Symbol a = Input({2}), b = Input({2});
   const Symbol sum = Add()({a, b});
