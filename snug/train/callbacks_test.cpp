@@ -163,7 +163,7 @@ TEST(Monitor, WaitsForValidation) {
   const History history =
       model.fit(rows.regression(), {.epochs = 6,
                                     .validation_data = rows.regression(),
-                                    .validation_freq = {2},
+                                    .validation_freq = 2,
                                     .callbacks = {EarlyStopping({.patience = 9})},
                                     .verbose = 0});
   EXPECT_EQ(history.epoch.size(), 6);

@@ -220,9 +220,7 @@ void FitRun::end_steps(int epoch, int64_t done) {
 }
 
 bool FitRun::validates_after(int epoch) const {
-  if (!validation_) return false;
-  if (options_.validation_freq.size() == 1) return (epoch + 1) % options_.validation_freq[0] == 0;
-  return std::ranges::count(options_.validation_freq, epoch + 1) > 0;
+  return validation_ && options_.validation_freq.includes(epoch);
 }
 
 void FitRun::validate_epoch(int epoch, Logs& logs) {

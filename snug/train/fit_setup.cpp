@@ -35,9 +35,7 @@ void check_options(const Source& data, const FitOptions& options) {
     throw Error("fit: epochs is {} and initial_epoch {}; neither may be negative", options.epochs,
                 options.initial_epoch);
   }
-  if (options.validation_freq.empty() || std::ranges::min(options.validation_freq) < 1) {
-    throw Error("fit: validation_freq must be 1 or more");
-  }
+  options.validation_freq.check();
   if (options.validation_data && options.validation_data->rows() == 0) {
     throw DataError("fit: validation_data has no rows; give some, or none of it");
   }

@@ -14,6 +14,17 @@
 
 namespace snug {
 
+bool ValidationFreq::includes(int epoch) const {
+  return is_list_ ? std::ranges::count(numbers_, epoch + 1) > 0 : (epoch + 1) % numbers_[0] == 0;
+}
+
+void ValidationFreq::check() const {
+  if (numbers_.empty())
+    throw Error("fit: validation_freq is an empty list; give the epochs to validate after");
+  if (const int least = std::ranges::min(numbers_); least < 1)
+    throw Error("fit: validation_freq has {}; epochs count from 1: give 1 or more", least);
+}
+
 Model::Model(std::shared_ptr<Network> network) : network_(std::move(network)) {
   if (network_->is_defined()) network_->set_paths();
 }
