@@ -96,6 +96,12 @@ Symbols Layer::call(const Symbols& in) const {
   return out;
 }
 
+void Layer::expect_one(size_t given) const {
+  if (given == 1) return;
+  throw Error("{}: it gives {} values, and one was asked for; use call({{x}}), which gives all",
+              definition_->label(), given);
+}
+
 Values Layer::call(const Values& in) const { return call_layer(definition_, current_tracer(), in); }
 
 namespace {

@@ -112,13 +112,14 @@ class Layer {
  public:
   explicit Layer(LayerPtr definition) : definition_(std::move(definition)) {}
 
-  Symbol operator()(const Symbol& x) const { return call(Symbols{x})[0]; }
-  Symbol operator()(const Symbols& in) const { return call(in)[0]; }
+  // What it gives; throws Error where that is several values, which call() gives.
+  Symbol operator()(const Symbol& x) const { return only(call(Symbols{x})); }
+  Symbol operator()(const Symbols& in) const { return only(call(in)); }
   Symbols call(const Symbols& in) const;
 
   // Inside a trace: adds the nodes to the graph that is being traced.
-  Value operator()(Value x) const { return call(Values{x})[0]; }
-  Value operator()(const Values& in) const { return call(in)[0]; }
+  Value operator()(Value x) const { return only(call(Values{x})); }
+  Value operator()(const Values& in) const { return only(call(in)); }
   Values call(const Values& in) const;
 
   const LayerPtr& definition() const { return definition_; }
@@ -137,6 +138,13 @@ class Layer {
   void set_weights(const std::vector<std::vector<float>>& values) const;
 
  private:
+  template <typename T>
+  T only(const std::vector<T>& given) const {
+    expect_one(given.size());
+    return given[0];
+  }
+  void expect_one(size_t given) const;
+
   LayerPtr definition_;
 };
 

@@ -98,5 +98,20 @@ TEST(Layer, AddsALoss) {
   EXPECT_EQ(tracer.losses().size(), 1u);
 }
 
+class Twice final : public LayerDefinition {
+ public:
+  std::string_view class_name() const override { return "Twice"; }
+  void settings(SettingVisitor&) override {}
+  Values call(Tracer&, const Values& in) override { return {in[0], ops::negate(in[0])}; }
+};
+
+TEST(Layer, DropsNoneOfItsValues) {
+  const Symbol x = Input({3});
+  const Layer twice = make_layer<Twice>();
+  EXPECT_EQ(twice.call({x}).size(), 2u);
+  EXPECT_EQ(error_of([&] { twice(x); }),
+            "twice: it gives 2 values, and one was asked for; use call({x}), which gives all");
+}
+
 }  // namespace
 }  // namespace snug::testing

@@ -55,6 +55,15 @@ Values Model::operator()(const Values& in) const {
   return call_root(*network_, current_tracer(), in);
 }
 
+Value Model::operator()(Value x) const {
+  const Values all = (*this)(Values{x});
+  if (all.size() > 1)
+    throw Error(
+        "{}: it has {} outputs, and one was asked for; call it on a list, model(Values{{x}})",
+        network_->label(), all.size());
+  return all[0];
+}
+
 Compiled& Model::compiled() const {
   if (!compiled_)
     throw Error(

@@ -152,11 +152,13 @@ class Model {
   std::vector<std::vector<float>> predict_on_batch(const SourcePtr& data,
                                                    const EvaluateOptions& options = {});
 
-  // Inside a trace.
-  Value operator()(Value x) const { return (*this)(Values{x})[0]; }
+  // Inside a trace: on all inputs, what each output gives; on one, what the only output gives.
+  // Throws Error where there are several.
+  Value operator()(Value x) const;
   Values operator()(const Values& in) const;
-  // On symbols: a model is a layer.
+  // The same on symbols: a model is a layer.
   Symbol operator()(const Symbol& x) const { return layer()(x); }
+  Symbols operator()(const Symbols& in) const { return layer().call(in); }
 
   // In Keras's order; a name that there is not throws Error with the nearest one.
   std::vector<Layer> layers() const { return network_->sublayers(); }

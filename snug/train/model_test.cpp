@@ -79,6 +79,21 @@ TEST(Model, OnAFrozenBase) {
   EXPECT_EQ(model.trainable_variables().size(), 8u);
 }
 
+TEST(Model, GivesAllOfItsOutputs) {
+  const Symbol x = Input({3});
+  Model two(x, {Dense(1)(x), Dense(2)(x)}, "two");
+  const Symbol y = Input({3});
+  EXPECT_EQ(two(Symbols{y}).size(), 2u);
+  EXPECT_EQ(two(Symbols{y})[1].shape(), (Shape{kRows, 2}));
+  EXPECT_EQ(message_of([&] { two(y); }),
+            "two: it gives 2 values, and one was asked for; use call({x}), which gives all");
+  const BatchSpec spec{.inputs = {{DType::float32, {kRows, 3}}}, .targets = {}, .batch_size = 4};
+  EXPECT_EQ(message_of([&] {
+              trace(spec, {}, [&](const Values& in, const Values&) { return two(in[0]); });
+            }),
+            "two: it has 2 outputs, and one was asked for; call it on a list, model(Values{x})");
+}
+
 // Ends in numbers of classes, which are no floats.
 TEST(Model, PredictsWholeNumbers) {
   class Largest final : public LayerDefinition {
