@@ -54,6 +54,10 @@ class Callback {
   // of a batch may be empty.
   virtual bool wants_batch_logs() const { return true; }
 
+  // Whether a step with bad numbers ends the run, as stop_training does, where the guard would stop
+  // it with NumericsError (GuardOptions::Policy::stop). Nothing of the step is committed.
+  virtual bool ends_on_bad_step() const { return false; }
+
   // What it carries from call to call, for checkpoints: written after any batch or epoch, read
   // after on_train_begin of a run that is resumed.
   virtual void state(StateVisitor& /*visitor*/) {}

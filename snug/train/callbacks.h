@@ -114,7 +114,8 @@ struct LambdaCallbackOptions {
 };
 CallbackPtr LambdaCallback(LambdaCallbackOptions options);
 
-// Stops when the loss is not finite, after the batch that showed it.
+// Stops when the loss is not finite, after the batch that showed it; with the guard on, before that
+// batch has changed the model. fit returns what it has.
 struct TerminateOnNaNOptions {
   bool raise_error = false;  // Throws NumericsError instead.
 };

@@ -255,6 +255,37 @@ TEST(TerminateOnNaN, StopsAtOnce) {
   EXPECT_THROW(fit(TerminateOnNaN({.raise_error = true})), NumericsError);
 }
 
+// The guard's default would throw, and the history be lost.
+TEST(TerminateOnNaN, GivesTheHistoryBackUnderTheGuard) {
+  Rows rows(32, 3);
+  rows.y[20] = 1e30F;
+  const auto fit = [&](Sequential& model, const CallbackPtr& callback) {
+    return model.fit(
+        rows.regression(),
+        {.batch_size = 4, .epochs = 3, .shuffle = false, .callbacks = {callback}, .verbose = 0});
+  };
+  LogText log;
+  Sequential model = regression_model(3);
+  const History history = fit(model, TerminateOnNaN());
+  EXPECT_EQ(history.epoch, std::vector<int>{0});
+  EXPECT_TRUE(std::isfinite(history.history.at("loss")[0]));
+  EXPECT_EQ(model.compiled().iterations(), 5);  // The sixth batch is bad.
+  EXPECT_NE(log.messages.find("The run ends here, as TerminateOnNaN has it"), std::string::npos);
+  Sequential other = regression_model(3);
+  EXPECT_THROW(fit(other, TerminateOnNaN({.raise_error = true})), NumericsError);
+}
+
+TEST(TerminateOnNaN, BeforeTheFirstStepThereIsNoEpoch) {
+  Rows rows(8, 3);
+  rows.y[0] = 1e30F;
+  Sequential model = regression_model(3);
+  const LogText log;
+  const History history =
+      model.fit(rows.regression(), {.epochs = 3, .callbacks = {TerminateOnNaN()}, .verbose = 0});
+  EXPECT_TRUE(history.epoch.empty());
+  EXPECT_EQ(model.compiled().iterations(), 0);
+}
+
 // As a user writes it: nothing but the hook.
 class LossOfBatches final : public Callback {
  public:

@@ -141,12 +141,29 @@ bool FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   return in_epoch_;
 }
 
+// Nullopt: its numbers are bad, and a callback ends the run there.
+std::optional<FitGuard::Outcome> FitRun::run_batch(const Stager::Batch& batch, int epoch,
+                                                   int64_t step) {
+  try {
+    return guard_->run(batch, *training_, epoch, step);
+  } catch (const NumericsError& error) {
+    const bool stops = options_.guard.policy == GuardOptions::Policy::stop;
+    if (!stops || !std::ranges::any_of(callbacks_, [](const CallbackPtr& callback) {
+          return callback->ends_on_bad_step();
+        }))
+      throw;
+    log_message(LogLevel::warning, "{}. The run ends here, as TerminateOnNaN has it", error.what());
+    return std::nullopt;
+  }
+}
+
 void FitRun::run_steps(int epoch, Progress& progress) {
   Compiled::Phase& phase = model_.compiled().phase(true, {});
   const bool batch_logs = any_wants_logs(callbacks_);
   takes_batches_ = true;
   const int64_t most = options_.steps_per_epoch.value_or(INT64_MAX);
   int64_t done = step_;
+  bool is_bad = false;
   // An epoch has a step, or it would have no loss.
   for (; done < most && (done == 0 || !model_.stop_training); ++done) {
     in_step_ = false;
@@ -154,7 +171,11 @@ void FitRun::run_steps(int epoch, Progress& progress) {
     if (!batch) break;
     in_step_ = true;
     for (const CallbackPtr& callback : callbacks_) callback->on_train_batch_begin(done);
-    const FitGuard::Outcome outcome = guard_->run(*batch, *training_, epoch, done);
+    const std::optional<FitGuard::Outcome> outcome = run_batch(*batch, epoch, done);
+    if (!outcome) {
+      is_bad = model_.stop_training = true;
+      break;
+    }
     if (outcome == FitGuard::Outcome::rolled_back) {
       step_ = guard_->rollback_step();
       done = step_ - 1;
@@ -177,7 +198,11 @@ void FitRun::run_steps(int epoch, Progress& progress) {
   }
   in_step_ = false;
   progress.steps_done(done);
-  end_steps(epoch, done);
+  // Stopped before its first step: no epoch, or it would have no loss.
+  if (done == 0 && is_bad)
+    in_epoch_ = false;
+  else
+    end_steps(epoch, done);
 }
 
 void FitRun::end_steps(int epoch, int64_t done) {

@@ -76,6 +76,7 @@ class FitRun {
   bool is_interrupted();
   bool run_epoch(int epoch, Logs& logs, class Progress& progress);
   void run_steps(int epoch, class Progress& progress);
+  std::optional<FitGuard::Outcome> run_batch(const Stager::Batch& batch, int epoch, int64_t step);
   void end_steps(int epoch, int64_t done);
   void after_step();
   void after_epoch(int epoch, const Logs& logs);
