@@ -213,6 +213,21 @@ TEST(Metric, NamesWhatIsWrong) {
             "categorical_crossentropy");
 }
 
+TEST(Metrics, TheMeanOfAFunction) {
+  const Metric within = metrics::MeanMetricWrapper(
+      [](Value targets, Value predictions) {
+        const Value error = ops::abs(ops::subtract(targets, predictions));
+        return ops::cast(ops::less(error, ops::constant(error.graph(), {}, 0.5F)), DType::float32);
+      },
+      "within_a_half");
+  EXPECT_EQ(within.name(), "within_a_half");
+  MetricRun run(within.resolve({DType::float32, {kRows}}, {}),
+                {.targets = Shape{kRows}, .predictions = {kRows}, .weights = Shape{kRows}});
+  EXPECT_FLOAT_EQ(run(3, {{1, 2, 3}, {1.25, 3, 3}, {1, 1, 2}}), 0.75);
+  EXPECT_EQ(error_of([] { metrics::MeanMetricWrapper({}, "none"); }),
+            "MeanMetricWrapper: the function is empty; give one");
+}
+
 // A metric that counts in whole numbers, from a first value of its own.
 class Batches final : public MetricDefinition {
  public:
