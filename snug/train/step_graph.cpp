@@ -159,8 +159,8 @@ Values call_root(Network& network, Tracer& tracer, const Values& in) {
 
 StepGraph record_step(bool training, const std::function<void(StepGraph&)>& body) {
   StepGraph step;
-  step.graph = std::make_unique<Graph>();
-  step.tracer = std::make_unique<Tracer>(*step.graph, training);
+  step.graph = std::make_shared<Graph>();
+  step.tracer = std::make_shared<Tracer>(*step.graph, training);
   const TracerScope traces(*step.tracer);
   const UpdateScope collects(step.updates);
   body(step);

@@ -19,8 +19,9 @@ struct TargetTypes {
 };
 
 struct StepGraph {
-  std::unique_ptr<Graph> graph;
-  std::unique_ptr<Tracer> tracer;
+  // Shared by copies: a step may be planned several times.
+  std::shared_ptr<Graph> graph;
+  std::shared_ptr<Tracer> tracer;
   Values inputs, targets;
   std::vector<TargetRule> target_rules;  // Of each target; empty in steps that users trace.
   Value weights;  // float32 [rows, ...], as the losses; empty where there are none.

@@ -6,6 +6,7 @@
 #include "snug/base/threads.h"
 #include "snug/train/fit.h"
 #include "snug/train/guard_report.h"
+#include "snug/train/step_plan.h"
 
 namespace snug {
 
@@ -65,14 +66,11 @@ Step::Step(const BatchSpec& spec, const TraceOptions& options, const Function& f
   StepGraph step = traced_graph(spec, options.training, function);
   step.guarded = options.guard;
   const Target target{.threads = options.threads > 0 ? options.threads : hardware_threads()};
-  runner_ = std::make_unique<Runner>(
-      std::move(step), std::vector<int64_t>{spec.batch_size},
-      RunnerOptions{
-          .target = target,
-          .fuse = !options.keep_all,
-          .keep_all = options.keep_all,
-          .reproducible = options.reproducible,
-          .budget_bytes = make_budget(options.memory, /*whole_process=*/false).for_run()});
+  runner_ = plan_step(step, spec.batch_size, options.memory,
+                      {.target = target,
+                       .fuse = !options.keep_all,
+                       .keep_all = options.keep_all,
+                       .reproducible = options.reproducible});
   if (!arena_) arena_ = std::make_shared<StepArena>();
   Variables variables;
   for (const auto& [variable, value] : runner_->step().variables) variables.push_back(variable);

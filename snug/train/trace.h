@@ -27,7 +27,8 @@ class StepArena {
 };
 
 struct TraceOptions {
-  // Every byte that the step adds stays within it. 0: what the machine leaves.
+  // Every byte that the step adds stays within it, kernels for whole batches included. 0: what the
+  // machine leaves.
   int64_t memory = 0;
   int threads = 0;            // 0: all cores.
   bool reproducible = false;  // As in FitOptions.
@@ -86,7 +87,7 @@ class Step {
   void end_run(int64_t rows);
 
   BatchSpec spec_;
-  std::unique_ptr<Runner> runner_;
+  std::shared_ptr<Runner> runner_;
   std::shared_ptr<StepArena> arena_;
   std::byte* bound_to_ = nullptr;
   Program* program_ = nullptr;        // Of the last run.
