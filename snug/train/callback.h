@@ -69,7 +69,8 @@ class Callback {
   // disk that fails: up to GrowingFile::kMostPending, or one larger record, for each of its files.
   virtual size_t held_bytes(const Model& /*model*/) const { return 0; }
   // What one of its calls takes beside that and gives back: the plan counts the largest of all
-  // callbacks', for they are called one after the other.
+  // callbacks', for they are called one after the other. A pass over data that it makes with the
+  // model (predict, evaluate) is planned within this and what the budget leaves.
   virtual size_t passing_bytes(const Model& /*model*/) const { return 0; }
   // How many arrays state() gives at most: a checkpoint lists them.
   virtual size_t arrays_of_state(const Model& /*model*/) const { return 0; }

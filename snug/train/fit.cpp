@@ -34,6 +34,21 @@ class RateScope {
   double configured_;
 };
 
+// What callbacks of a fit with a budget may take for passes of their own: what it leaves, with what
+// they have told the plan that they take.
+class LeftScope {
+ public:
+  LeftScope(Compiled& compiled, const std::optional<int64_t>& left) : compiled_(compiled) {
+    compiled_.set_left_bytes(left);
+  }
+  ~LeftScope() { compiled_.set_left_bytes(std::nullopt); }
+  LeftScope(const LeftScope&) = delete;
+  LeftScope& operator=(const LeftScope&) = delete;
+
+ private:
+  Compiled& compiled_;
+};
+
 bool any_wants_logs(const std::vector<CallbackPtr>& callbacks) {
   return std::ranges::any_of(callbacks, [](const CallbackPtr& c) { return c->wants_batch_logs(); });
 }
@@ -61,9 +76,20 @@ std::optional<int64_t> FitRun::steps_of_epoch() const {
   return batches ? std::min(*batches, *options_.steps_per_epoch) : *options_.steps_per_epoch;
 }
 
+std::optional<int64_t> FitRun::left_bytes() const {
+  if (options_.memory == 0) return std::nullopt;
+  size_t passing = 0;
+  for (const CallbackPtr& callback : callbacks_)
+    passing = std::max(passing, callback->passing_bytes(model_));
+  // A pass counts the weights, which are the fit's already.
+  return plan_.budget_bytes - plan_.needed_bytes() + plan_.weight_bytes +
+         static_cast<int64_t>(passing);
+}
+
 History FitRun::run(bool ends) {
   Progress progress(options_.verbose, options_.epochs, steps_of_epoch(), disk_note(plan_));
   const RateScope rate(model_.compiled());
+  const LeftScope left(model_.compiled(), left_bytes());
   configured_rate_ = rate.configured();
   begin();
   has_begun_ = true;

@@ -85,6 +85,7 @@ class FitRun {
   void finish();
   bool validates_after(int epoch) const;
   std::optional<int64_t> steps_of_epoch() const;
+  std::optional<int64_t> left_bytes() const;
 
   Model& model_;
   SourcePtr data_;
