@@ -181,6 +181,7 @@ class SaveWatch final : public Callback {
   SaveWatch(const FitRun*& fit, std::optional<PlainCopy>& copy, int64_t every)
       : fit_(fit), copy_(copy), every_(every) {}
 
+  bool wants_batch_logs() const override { return false; }
   void on_train_batch_begin(int64_t) override {
     if (++step_ % every_ == every_ / 2) copies.push_back(copy_->take());
     const SavingCost now = fit_->saving_cost();

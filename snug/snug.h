@@ -13,6 +13,7 @@
 #include "snug/data/idx.h"
 #include "snug/data/image_folder.h"
 #include "snug/data/npy.h"
+#include "snug/data/npy_writer.h"
 #include "snug/data/npz.h"
 #include "snug/data/preprocessed.h"
 #include "snug/data/split.h"

@@ -45,7 +45,6 @@ struct FitSettings final : Configurable {
     visitor.visit("validation_split", options.validation_split);
     visitor.visit("validation_batch_size", options.validation_batch_size);
     visitor.visit("validation_steps", options.validation_steps);
-    visitor.visit("validation_freq", validation_freq);
     visitor.visit("steps_per_epoch", options.steps_per_epoch);
     visitor.visit("verbose", verbose);
     visitor.visit("threads", threads);
@@ -55,13 +54,12 @@ struct FitSettings final : Configurable {
 
   FitOptions options;
   int64_t epochs = 1, initial_epoch = 0, verbose = 1, threads = 0, seed = 0;
-  std::vector<int64_t> validation_freq = {1};
 };
 
 // What has a form of its own.
-constexpr std::array<std::string_view, 11> kOthers = {
+constexpr std::array<std::string_view, 12> kOthers = {
     "loss",         "optimizer", "metrics",    "weighted_metrics", "callbacks", "memory",
-    "class_weight", "guard",     "checkpoint", "shuffle",          "spill"};
+    "class_weight", "guard",     "checkpoint", "shuffle",          "spill",     "validation_freq"};
 
 // guard: skip, or guard: {policy: skip, most_skips: 10}.
 struct GuardSettings final : Configurable {
@@ -321,6 +319,18 @@ std::map<int64_t, double> read_class_weight(const YamlValue* value) {
   return weights;
 }
 
+// 2, or [1, 5]: a list of one is not a number.
+ValidationFreq read_validation_freq(const YamlValue* value) {
+  if (value == nullptr || value->is_null()) return 1;
+  std::vector<int> numbers;
+  for (const int64_t number : value->as_ints()) {
+    if (number < 1 || number > INT32_MAX) value->refuse("whole numbers of 1 or more");
+    numbers.push_back(static_cast<int>(number));
+  }
+  if (!value->is_list()) return numbers.at(0);
+  return numbers;
+}
+
 int checked_int(const YamlValue& fit, const char* key, int64_t value, int64_t least) {
   if (value >= least && value <= INT32_MAX) return static_cast<int>(value);
   fit.find(key)->refuse(fmt::format("a whole number of {} or more", least));
@@ -381,7 +391,7 @@ FitOptions fit_options(const RunFile& run) {
     fit.find("validation_split")->refuse("from 0 up to, but not, 1");
   if (read.seed < 0) fit.find("seed")->refuse("a whole number of 0 or more");
   options.seed = static_cast<uint64_t>(read.seed);
-  options.validation_freq.assign(read.validation_freq.begin(), read.validation_freq.end());
+  options.validation_freq = read_validation_freq(fit.find("validation_freq"));
   if (const YamlValue* memory = fit.find("memory")) options.memory = budget_of(*memory);
   options.class_weight = read_class_weight(fit.find("class_weight"));
   options.callbacks = read_callbacks(run);

@@ -29,6 +29,23 @@ TEST(FitSection, AShuffleStaysAsItWasSaid) {
   }
 }
 
+// As in Keras: a list of one is one epoch, not a frequency.
+TEST(FitSection, ValidatesByANumberOrAfterAList) {
+  const auto epochs = [](const std::string& setting) {
+    std::vector<int> included;
+    const FitOptions options = fit_options(run_with(setting));
+    for (int epoch = 0; epoch < 6; ++epoch)
+      if (options.validation_freq.includes(epoch)) included.push_back(epoch + 1);
+    return included;
+  };
+  EXPECT_EQ(epochs("").size(), 6u);
+  EXPECT_EQ(epochs(", validation_freq: 3"), (std::vector<int>{3, 6}));
+  EXPECT_EQ(epochs(", validation_freq: [3]"), (std::vector<int>{3}));
+  EXPECT_EQ(epochs(", validation_freq: [1, 5]"), (std::vector<int>{1, 5}));
+  const std::string text = message_of([&] { epochs(", validation_freq: 0"); });
+  EXPECT_NE(text.find("whole numbers of 1 or more"), std::string::npos) << text;
+}
+
 TEST(FitSection, SpillIsAWordAFolderOrBoth) {
   EXPECT_TRUE(spill_of("").allowed);
   EXPECT_TRUE(spill_of(", spill: true").allowed);

@@ -102,11 +102,10 @@ TEST(Arrays, RefuseWhatDoesNotGoTogether) {
                 "same number of rows, but x has 6, y has 4");
   expect_within(message_of([&] { data::arrays(Array(), Array(y)); }), "x: the array is empty");
   expect_within(message_of([&] { data::arrays(Array(x.data(), Shape{})); }), "rows first");
-  expect_within(
-      message_of([&] {
-        data::arrays({.x = {Array(y)}, .y = {}, .sample_weight = Array(w.data(), {4, 2})});
-      }),
-      "sample_weight: a row has the shape [2]");
+  expect_within(message_of([&] {
+                  data::arrays({.x = {Array(y)}, .y = {}, .sample_weight = Array(w.data(), {8})});
+                }),
+                "same number of rows, but x has 4, sample_weight has 8");
 }
 
 }  // namespace

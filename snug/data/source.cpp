@@ -63,10 +63,6 @@ void check_fields(std::span<const Field> fields, std::span<const int64_t> rows) 
       throw Error("{}: a row has the shape {} and so no elements; give rows with elements",
                   field.name, field.row.text());
     }
-    if (field.role == FieldRole::weight && field.row.size() != 1) {
-      throw Error("{}: a row has the shape {}, but a weight is one number a row", field.name,
-                  field.row.text());
-    }
     counts += fmt::format("{}{} has {}", i > 0 ? ", " : "", field.name, rows[i]);
   }
   if (std::ranges::any_of(rows, [&](int64_t count) { return count != rows[0]; })) {

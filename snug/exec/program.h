@@ -83,9 +83,11 @@ class Program {
     commit(step, mode);
   }
 
-  // Node by node: runs the next one, in the plan's order, and calls `visit` with it. Every value is
-  // readable afterwards if the instance kept all.
-  void run_each(const StepInfo& step, const std::function<void(const Node&)>& visit);
+  // The same node by node: each runs the next one, in the plan's order, and calls `visit` with it.
+  // Every value is readable afterwards if the instance kept all.
+  using Visit = std::function<void(const Node&)>;
+  void compute_each(const StepInfo& step, const Visit& visit);
+  void commit_each(const StepInfo& step, const Visit& visit);
 
   // Computes once more, node by node on one thread, without committing anything, and looks at every
   // result. The rows must still be in their slots. Nullopt: all is finite.
@@ -109,6 +111,7 @@ class Program {
   void find_addresses();
   void bind_node(int step, std::byte* arena, const std::vector<void*>& outside);
   void run_stages(bool commits, const StepInfo& step, Mode mode);
+  void run_each(bool commits, const StepInfo& step, const Visit& visit);
   void run_stage(const BoundStage& stage, const StepInfo& step);
   void run_lane(const BoundStage& stage, int lane, const StepInfo& step);
   void run_node(Bound& bound, const BoundStage& stage, int lane, int part,

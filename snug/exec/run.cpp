@@ -147,10 +147,16 @@ void Program::run_profiled(const BoundStage& stage, const StepInfo& step) {
   if (stage.shape.lanes > 1) add_partials(stage);
 }
 
-void Program::run_each(const StepInfo& step, const std::function<void(const Node&)>& visit) {
+void Program::compute_each(const StepInfo& step, const Visit& visit) {
+  run_each(false, step, visit);
+}
+void Program::commit_each(const StepInfo& step, const Visit& visit) { run_each(true, step, visit); }
+
+void Program::run_each(bool commits, const StepInfo& step, const Visit& visit) {
   const FlushDenormals flush;
   for (const BoundStage& stage : stages_) {
-    SNUG_CHECK(stage.shape.parts == 1, "run_each needs an instance that keeps all");
+    if (stage.shape.commits != commits) continue;
+    SNUG_CHECK(stage.shape.parts == 1, "compute_each needs an instance that keeps all");
     for (int node = stage.first; node < stage.last; ++node) {
       run_node(*bound_[node], stage, 0, 0, step);
       if (bound_[node]->task->what == Task::What::run) visit(*bound_[node]->task->node);

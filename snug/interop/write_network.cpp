@@ -48,7 +48,7 @@ OrderedJson layer_json(LayerDefinition& layer) {
     return write_operation(*operation);
   OrderedJson json = serialized(module_of(Family::layer), layer);
   OrderedJson config = {
-      {"name", layer.name}, {"trainable", layer.trainable}, {"dtype", float32_policy()}};
+      {"name", layer.name}, {"trainable", bool(layer.trainable)}, {"dtype", float32_policy()}};
   config.update(json["config"]);
   // Keras writes it for Dense only where it is set, and older versions know it only there.
   if (layer.class_name() == "Dense" && config["activity_regularizer"].is_null())
@@ -88,7 +88,7 @@ class FunctionalWriter {
     for (const int call : network_.input_calls()) inputs.push_back(end(call, 0));
     for (const auto& [call, output] : network_.output_calls()) outputs.push_back(end(call, output));
     return {{"name", network_.name},
-            {"trainable", network_.trainable},
+            {"trainable", bool(network_.trainable)},
             {"layers", OrderedJson::array()},
             {"input_layers", ends(inputs, network_.input_ends)},
             {"output_layers", ends(outputs, network_.output_ends)}};
@@ -177,7 +177,7 @@ OrderedJson sequential_frame(const Network& network) {
           {"class_name", "Sequential"},
           {"config",
            {{"name", network.name},
-            {"trainable", network.trainable},
+            {"trainable", bool(network.trainable)},
             {"dtype", float32_policy()},
             {"layers", OrderedJson::array()},
             {"build_input_shape", shape}}},

@@ -6,20 +6,20 @@
 #include "snug/base/error.h"
 #include "snug/nn/network.h"
 #include "snug/ops/ops.h"
+#include "snug/tensor/elements.h"
 
 namespace snug {
 namespace {
 
 thread_local Tracer* traced = nullptr;
 
-void collect(const LayerPtr& layer, bool trainable, bool parents_train, Variables& found) {
-  const bool trains = parents_train && layer->trainable;
+void collect(const LayerPtr& layer, bool trainable, bool root_trains, Variables& found) {
   for (const VariablePtr& variable : layer->own_variables()) {
-    const bool is_trained = trains && variable->trainable();
+    const bool is_trained = root_trains && layer->trainable && variable->trainable();
     if (is_trained == trainable && !std::ranges::count(found, variable)) found.push_back(variable);
   }
   for (const Layer& sublayer : layer->sublayers())
-    collect(sublayer.definition(), trainable, trains, found);
+    collect(sublayer.definition(), trainable, root_trains, found);
 }
 
 void collect_all(const LayerPtr& layer, Variables& found) {
@@ -40,23 +40,27 @@ std::string scope_name(const LayerDefinition& layer) {
   return layer.name.empty() ? std::string(layer.class_name()) : layer.name;
 }
 
-// Weights are floats, but for Normalization's count.
-template <typename Body>
-void with_elements(const Tensor& tensor, const Body& body) {
-  if (tensor.dtype() == DType::int32)
-    body(tensor.as<int32_t>());
-  else
-    body(tensor.as<float>());
-}
-
 }  // namespace
 
 std::vector<Layer> LayerDefinition::sublayers() const { return {}; }
 
+Trainable& Trainable::operator=(bool value) {
+  value_ = value;
+  for (const Layer& sublayer : layer_.sublayers()) sublayer->trainable = value;
+  return *this;
+}
+
 void LayerDefinition::ensure_built(const Types& in) {
   if (built_) return;
+  const std::vector<Layer> before = sublayers();
   build(in);
   built_ = true;
+  if (trainable) return;
+  // Layers that build made are frozen with it; of others the user may have set their own.
+  for (const Layer& sublayer : sublayers()) {
+    if (!std::ranges::count(before, sublayer.definition(), &Layer::definition))
+      sublayer->trainable = false;
+  }
 }
 
 std::string LayerDefinition::label() const {
@@ -92,6 +96,12 @@ Symbols Layer::call(const Symbols& in) const {
   return out;
 }
 
+void Layer::expect_one(size_t given) const {
+  if (given == 1) return;
+  throw Error("{}: it gives {} values, and one was asked for; use call({{x}}), which gives all",
+              definition_->label(), given);
+}
+
 Values Layer::call(const Values& in) const { return call_layer(definition_, current_tracer(), in); }
 
 namespace {
@@ -113,11 +123,9 @@ Values build_and_call(const LayerPtr& layer, Tracer& tracer, const Values& in) {
 }  // namespace
 
 Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
+  const TracerScope traces(tracer);
   const Graph::Scope scope(tracer.graph(), scope_name(*layer));
   const Tracer::LayerScope layer_scope(tracer, layer->trainable);
-  const bool first_use = std::ranges::none_of(tracer.variables(), [&](const auto& entry) {
-    return std::ranges::count(layer->own_variables(), entry.first) > 0;
-  });
   Values out = build_and_call(layer, tracer, in);
   if (layer->passes_mask() && !in.empty()) {
     for (const Value& value : out) {
@@ -127,22 +135,21 @@ Values call_layer(const LayerPtr& layer, Tracer& tracer, const Values& in) {
   // A penalty counts once, however often the layer is called.
   for (const VariablePtr& variable : layer->own_variables()) {
     const RegularizerPtr& regularizer = variable->spec().regularizer;
-    if (first_use && regularizer && tracer.trains()) {
+    if (regularizer && tracer.trains() && tracer.first_penalty(*variable))
       tracer.add_loss(regularizer->penalty(tracer.value(variable)));
-    }
   }
   return out;
 }
 
 Variables Layer::trainable_weights() const {
   Variables found;
-  collect(definition_, true, true, found);
+  collect(definition_, true, definition_->trainable, found);
   return found;
 }
 
 Variables Layer::non_trainable_weights() const {
   Variables found;
-  collect(definition_, false, true, found);
+  collect(definition_, false, definition_->trainable, found);
   return found;
 }
 
@@ -189,7 +196,9 @@ void Layer::set_weights(const std::vector<std::vector<float>>& values) const {
 
 Tracer& current_tracer() {
   if (traced == nullptr)
-    throw Error("a layer was called on a value outside a trace; call it inside trace(...)");
+    throw Error(
+        "a layer was called on a value outside a trace; call it inside trace(...), or inside the "
+        "call of a layer of your own");
   return *traced;
 }
 

@@ -12,6 +12,23 @@
 
 namespace snug {
 
+class LayerDefinition;
+
+// Whether a layer is trained: a bool to read. Setting it sets it of all layers inside too, as in
+// Keras; each of them may be set for itself afterwards.
+class Trainable {
+ public:
+  explicit Trainable(LayerDefinition& layer) : layer_(layer) {}
+  Trainable(const Trainable&) = delete;
+  Trainable& operator=(const Trainable& other) { return *this = bool(other); }
+  Trainable& operator=(bool value);
+  operator bool() const { return value_; }  // NOLINT: if (layer->trainable)
+
+ private:
+  LayerDefinition& layer_;
+  bool value_ = true;
+};
+
 // The inside of a layer, to be subclassed. A layer of one's own is a class derived from this and a
 // make_layer call.
 class LayerDefinition : public Configurable {
@@ -34,7 +51,8 @@ class LayerDefinition : public Configurable {
   // Sequential.
   virtual bool merges() const { return false; }
 
-  // Layers inside this one (a nested model's, a wrapper's), in Keras's order.
+  // Layers inside this one (a nested model's, a wrapper's), in Keras's order. One that calls others
+  // lists them here: they are named, trained, frozen, counted and saved with it.
   virtual std::vector<class Layer> sublayers() const;
 
   // State that `adapt` or the user sets, not training.
@@ -49,7 +67,7 @@ class LayerDefinition : public Configurable {
   // The name is a model's choice, not the user's: in another model it may have to be another one.
   bool named_by_model = false;
   std::string path;  // Within the model: set when the layer joins one.
-  bool trainable = true;
+  Trainable trainable{*this};
 
  protected:
   VariablePtr add_weight(VariableSpec spec);
@@ -94,13 +112,14 @@ class Layer {
  public:
   explicit Layer(LayerPtr definition) : definition_(std::move(definition)) {}
 
-  Symbol operator()(const Symbol& x) const { return call(Symbols{x})[0]; }
-  Symbol operator()(const Symbols& in) const { return call(in)[0]; }
+  // What it gives; throws Error where that is several values, which call() gives.
+  Symbol operator()(const Symbol& x) const { return only(call(Symbols{x})); }
+  Symbol operator()(const Symbols& in) const { return only(call(in)); }
   Symbols call(const Symbols& in) const;
 
   // Inside a trace: adds the nodes to the graph that is being traced.
-  Value operator()(Value x) const { return call(Values{x})[0]; }
-  Value operator()(const Values& in) const { return call(in)[0]; }
+  Value operator()(Value x) const { return only(call(Values{x})); }
+  Value operator()(const Values& in) const { return only(call(in)); }
   Values call(const Values& in) const;
 
   const LayerPtr& definition() const { return definition_; }
@@ -109,6 +128,7 @@ class Layer {
   // All weights in Keras's order: this layer's own, trained ones first, then those of each
   // sublayer.
   Variables weights() const;
+  // Each layer's own `trainable` decides; none are trained where this one is not.
   Variables trainable_weights() const;
   Variables non_trainable_weights() const;
   // Copies of the values, in the order of weights(); first values where there were none yet, as
@@ -118,6 +138,13 @@ class Layer {
   void set_weights(const std::vector<std::vector<float>>& values) const;
 
  private:
+  template <typename T>
+  T only(const std::vector<T>& given) const {
+    expect_one(given.size());
+    return given[0];
+  }
+  void expect_one(size_t given) const;
+
   LayerPtr definition_;
 };
 

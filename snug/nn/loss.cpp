@@ -16,12 +16,29 @@ std::vector<int> all_axes(const Shape& shape) {
 
 Value total_of(Value x) { return ops::sum(x, {.axes = all_axes(x.shape())}); }
 
-// Weights or a mask [rows, ...] against values with more axes.
-Value spread(Value weights, int rank) {
-  if (weights.shape().rank() == rank) return weights;
-  Shape shape = weights.shape();
+// A mask [rows, ...] against values with more axes.
+Value spread(Value mask, int rank) {
+  if (mask.shape().rank() == rank) return mask;
+  Shape shape = mask.shape();
   while (shape.rank() < rank) shape.push_back(1);
-  return ops::reshape(weights, shape);
+  return ops::reshape(mask, shape);
+}
+
+// As many axes as the losses, each of their extent or of 1; a column may stand beside [rows], but
+// no [rows] beside [rows, steps]: as in Keras.
+Value weights_for(const Shape& losses, Value weights, std::string_view loss) {
+  Shape shape = weights.shape();
+  while (shape.rank() > losses.rank() && shape.extent(-1) == Extent(1)) shape = shape.without(-1);
+  bool fits = shape.rank() == losses.rank();
+  for (int axis = 0; fits && axis < losses.rank(); ++axis)
+    fits = shape.extent(axis) == losses.extent(axis) || shape.extent(axis) == Extent(1);
+  if (!fits) {
+    throw ShapeError(
+        "{}: weights of shape {} do not go with losses of shape {}; give that shape, with 1 along "
+        "the axes that a weight is for",
+        loss, weights.shape().text(), losses.text());
+  }
+  return shape == weights.shape() ? weights : ops::reshape(weights, shape);
 }
 
 bool is_mean(std::string_view reduction) {
@@ -63,14 +80,12 @@ Value LossDefinition::reduced(Tracer& tracer, Value targets, Value predictions,
   const Shape shape = losses.shape();
   const int rank = shape.rank();
   Value mask = mask_of(tracer.mask(predictions), counted(targets));
-  for (const Value& factor : {mask, weights}) {
-    if (factor && factor.shape().rank() > rank) {
-      throw ShapeError("{}: weights of shape {} do not go with losses of shape {}", name,
-                       factor.shape().text(), shape.text());
-    }
+  if (mask && mask.shape().rank() > rank) {
+    throw ShapeError("{}: a mask of shape {} does not go with losses of shape {}", name,
+                     mask.shape().text(), shape.text());
   }
   if (mask) mask = spread(mask, rank);
-  if (weights) weights = spread(weights, rank);
+  if (weights) weights = weights_for(shape, weights, name);
   const Value factor = mask && weights ? ops::multiply(mask, weights) : mask ? mask : weights;
   const Value total = total_of(factor ? ops::multiply(losses, factor) : losses);
   if (reduction == "sum") return total;

@@ -36,10 +36,10 @@ class LossDefinition : public Configurable {
   // is 0 in the sum and left out of the mean.
   virtual Value counted(Value /*targets*/) const { return {}; }
 
-  // The loss of the batch by `reduction`. `weights` (of the values' shape, or [rows]; may be empty)
-  // multiply the values. A mean divides by the number of values in all rows of the logical batch
-  // (Tracer::rows); where the predictions have a mask, or not all values count, by the number of
-  // those that do; mean_with_sample_weight by the sum of the weights.
+  // The loss of the batch by `reduction`. `weights` (of the values' shape, or with 1 along some of
+  // its axes; may be empty) multiply the values. A mean divides by the number of values in all rows
+  // of the logical batch (Tracer::rows); where the predictions have a mask, or not all values
+  // count, by the number of those that do; mean_with_sample_weight by the sum of the weights.
   Value reduced(Tracer& tracer, Value targets, Value predictions, Value weights) const;
 
   std::string name;                               // Keras's: "mean_squared_error".

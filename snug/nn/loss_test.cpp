@@ -22,7 +22,7 @@ class LossRun {
   LossRun() : tracer_(graph_, true) {
     targets = graph_.input("t", {DType::float32, {kRows, 2, 1}});
     predictions = graph_.input("p", {DType::float32, {kRows, 2, 1}});
-    weights = graph_.input("w", {DType::float32, {kRows}});
+    weights = graph_.input("w", {DType::float32, {kRows, 1}});
     mask = graph_.input("m", {DType::boolean, {kRows, 2}});
   }
 
@@ -213,9 +213,14 @@ TEST(Loss, NamesWhatIsWrong) {
   EXPECT_EQ(error_of([] { BinaryCrossentropy({.label_smoothing = 2}); }),
             "label_smoothing is 2; it must be from 0 to 1");
   LossRun run;
-  EXPECT_EQ(error_of([&] { run("mean", run.targets); }),
-            "mean_squared_error: weights of shape [rows, 2, 1] do not go with losses of shape "
-            "[rows, 2]");
+  EXPECT_EQ(error_of([&] {
+              run("mean", ops::concat({run.targets, run.targets}, 1));
+            }),
+            "mean_squared_error: weights of shape [rows, 4, 1] do not go with losses of shape "
+            "[rows, 2]; give that shape, with 1 along the axes that a weight is for");
+  EXPECT_EQ(error_of([&] { run("mean", ops::reshape(run.weights, {kRows})); }),
+            "mean_squared_error: weights of shape [rows] do not go with losses of shape [rows, 2]; "
+            "give that shape, with 1 along the axes that a weight is for");
 }
 
 }  // namespace

@@ -95,6 +95,26 @@ class MeanOfLoss : public MeanMetric {
   double sign_;
 };
 
+class MeanOfFunction final : public MeanMetric {
+ public:
+  explicit MeanOfFunction(metrics::MeasureFunction function) : function_(std::move(function)) {
+    if (!function_) throw Error("MeanMetricWrapper: the function is empty; give one");
+  }
+  std::string_view class_name() const override { return "MeanMetricWrapper"; }
+  MetricPtr fresh() const override { return std::make_shared<MeanOfFunction>(*this); }
+  Type target_type(const Type& predictions, const Shape& target_row) const override {
+    return matching_targets(predictions, target_row, name);
+  }
+  void update(Tracer& tracer, Value targets, Value predictions, Value weights) override {
+    const Value values = function_(targets, predictions);
+    const Value all = masked_weights(tracer, predictions, weights, values.shape());
+    add_to_state(tracer, ops::weighted_sums(values, all));
+  }
+
+ private:
+  metrics::MeasureFunction function_;
+};
+
 // The settings are the metric's own, as the loss's differ: "name" is this one's, and there is a
 // "dtype" in place of a "reduction".
 class CrossentropyMetric final : public MeanOfLoss {
@@ -150,6 +170,9 @@ namespace metrics {
 
 Metric Mean(std::string_view name) { return Metric(std::make_shared<snug::Mean>(), name); }
 Metric Sum(std::string_view name) { return Metric(std::make_shared<snug::Sum>(), name); }
+Metric MeanMetricWrapper(MeasureFunction function, std::string_view name) {
+  return Metric(std::make_shared<MeanOfFunction>(std::move(function)), name);
+}
 Metric MeanSquaredError(std::string_view name) { return mean_of(snug::MeanSquaredError(), name); }
 Metric RootMeanSquaredError(std::string_view name) {
   return Metric(std::make_shared<snug::RootMeanSquaredError>(), name);

@@ -9,17 +9,13 @@
 #include "snug/nn/metrics.h"
 #include "snug/nn/target_types.h"
 #include "snug/ops/ops.h"
+#include "snug/tensor/elements.h"
 
 namespace snug {
 namespace {
 
 bool is_accuracy(std::string_view name) {
   return same_word(name, "accuracy") || same_word(name, "acc");
-}
-
-template <typename T>
-void fill(const Tensor& tensor, double value) {
-  std::ranges::fill(tensor.as<T>(), static_cast<T>(value));
 }
 
 }  // namespace
@@ -50,11 +46,10 @@ VariablePtr MetricDefinition::add_state(std::string name, const Type& type, doub
 void MetricDefinition::reset() {
   for (size_t i = 0; i < state_.size(); ++i) {
     if (!state_[i]->has_values()) continue;
-    const Tensor tensor = state_[i]->tensor();
-    if (tensor.dtype() == DType::float64)
-      fill<double>(tensor, initial_[i]);
-    else
-      fill<float>(tensor, initial_[i]);
+    with_elements(state_[i]->tensor(), [&](const auto elements) {
+      using Element = std::ranges::range_value_t<decltype(elements)>;
+      std::ranges::fill(elements, static_cast<Element>(initial_[i]));
+    });
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "snug/exec/program.h"
 #include "snug/nn/metrics.h"
+#include "snug/ops/ops.h"
 #include "snug/tensor/arena.h"
 #include "snug/testing/check_op.h"
 
@@ -210,6 +211,46 @@ TEST(Metric, NamesWhatIsWrong) {
   EXPECT_EQ(error_of([] { metrics::SparseCategoricalCrossentropy({.label_smoothing = 0.1}); }),
             "sparse_categorical_crossentropy: labels cannot be smoothed; use "
             "categorical_crossentropy");
+}
+
+TEST(Metrics, TheMeanOfAFunction) {
+  const Metric within = metrics::MeanMetricWrapper(
+      [](Value targets, Value predictions) {
+        const Value error = ops::abs(ops::subtract(targets, predictions));
+        return ops::cast(ops::less(error, ops::constant(error.graph(), {}, 0.5F)), DType::float32);
+      },
+      "within_a_half");
+  EXPECT_EQ(within.name(), "within_a_half");
+  MetricRun run(within.resolve({DType::float32, {kRows}}, {}),
+                {.targets = Shape{kRows}, .predictions = {kRows}, .weights = Shape{kRows}});
+  EXPECT_FLOAT_EQ(run(3, {{1, 2, 3}, {1.25, 3, 3}, {1, 1, 2}}), 0.75);
+  EXPECT_EQ(error_of([] { metrics::MeanMetricWrapper({}, "none"); }),
+            "MeanMetricWrapper: the function is empty; give one");
+}
+
+// A metric that counts in whole numbers, from a first value of its own.
+class Batches final : public MetricDefinition {
+ public:
+  Batches() { name = "batches"; }
+  std::string_view class_name() const override { return "Batches"; }
+  Type target_type(const Type& predictions, const Shape&) const override { return predictions; }
+  void update(Tracer& tracer, Value, Value predictions, Value) override {
+    count_ = add_state("count", {DType::int32, {}}, 5);
+    const Value one = ops::constant(predictions.graph(), {}, 1);
+    ops::assign_add(tracer.value(count_), ops::cast(one, DType::int32));
+  }
+  double result() const override { return count_->tensor().as<int32_t>()[0]; }
+
+ private:
+  VariablePtr count_;
+};
+
+TEST(Metrics, AStateOfWholeNumbers) {
+  MetricRun run(std::make_shared<Batches>(), {.predictions = {kRows}});
+  EXPECT_EQ(run(2, {{1, 2}}), 6);
+  EXPECT_EQ(run(2, {{1, 2}}), 7);
+  run.metric->reset();
+  EXPECT_EQ(run.metric->result(), 5);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Keras's metrics, by their Keras names and with Keras's defaults (keras.md 4.3).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,11 @@ namespace snug::metrics {
 // Of values, which stand where predictions stand elsewhere; their targets are empty.
 Metric Mean(std::string_view name = {});
 Metric Sum(std::string_view name = {});
+
+// The mean of what a function of targets and predictions, of one shape, gives: [rows, ...]. It is
+// of the program's own, so no file keeps it.
+using MeasureFunction = std::function<Value(Value targets, Value predictions)>;
+Metric MeanMetricWrapper(MeasureFunction function, std::string_view name);
 
 Metric BinaryAccuracy(double threshold = 0.5, std::string_view name = {});
 Metric CategoricalAccuracy(std::string_view name = {});

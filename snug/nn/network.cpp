@@ -261,18 +261,29 @@ void Network::set_paths() {
     name = snake_case(class_name());
     named_by_model = true;
   }
-  set_paths_below("");
+  set_paths_inside(*this, "");
+}
+
+namespace {
+
+// Each once, however often it is in the list.
+std::vector<LayerPtr> layers_inside(const LayerDefinition& layer) {
+  std::vector<LayerPtr> inside;
+  for (const Layer& sublayer : layer.sublayers()) {
+    if (!std::ranges::count(inside, sublayer.definition())) inside.push_back(sublayer.definition());
+  }
+  return inside;
 }
 
 // The user's names stay. So does what another model has chosen, unless two have it here: encoder
 // and decoder, each named "sequential" when it was made.
-void Network::name_layers(const std::vector<LayerPtr>& all) const {
+void name_layers(const LayerDefinition& owner, const std::vector<LayerPtr>& all) {
   std::set<std::string> taken;
-  for (const LayerPtr& layer : layers_) {
+  for (const LayerPtr& layer : layers_inside(owner)) {
     if (layer->name.empty() || layer->named_by_model) continue;
     if (!taken.insert(layer->name).second) {
       throw Error("the name \"{}\" is used twice in {}; layers of a model need different names",
-                  layer->name, name);
+                  layer->name, owner.label());
     }
   }
   for (const LayerPtr& layer : all) {
@@ -290,26 +301,26 @@ void Network::name_layers(const std::vector<LayerPtr>& all) const {
   }
 }
 
-void Network::set_paths_below(const std::string& prefix) {
+}  // namespace
+
+std::vector<LayerPtr> Network::named_layers() const {
   std::vector<LayerPtr> all = layers_;
   for (const LayerCall& call : calls_) {
     if (!std::ranges::count(all, call.layer)) all.push_back(call.layer);
   }
-  name_layers(all);
+  return all;
+}
+
+void Network::set_paths_inside(const LayerDefinition& owner, const std::string& prefix) {
+  const auto* network = dynamic_cast<const Network*>(&owner);
+  const std::vector<LayerPtr> all =
+      network != nullptr ? network->named_layers() : layers_inside(owner);
+  name_layers(owner, all);
   for (const LayerPtr& layer : all) {
     layer->path = prefix + layer->name;
     for (const VariablePtr& variable : layer->own_variables())
       variable->set_path(layer->path + "/" + variable->name());
-    if (auto* network = dynamic_cast<Network*>(layer.get())) {
-      network->set_paths_below(layer->path + "/");
-    } else {
-      for (const Layer& sublayer : layer->sublayers()) {
-        sublayer->path = layer->path + "/" + sublayer->name;
-        for (const VariablePtr& variable : sublayer->own_variables()) {
-          variable->set_path(sublayer->path + "/" + variable->name());
-        }
-      }
-    }
+    set_paths_inside(*layer, layer->path + "/");
   }
 }
 

@@ -104,8 +104,9 @@ class Network : public LayerDefinition {
   void append(const Layer& layer);
   void stack_if_known();
   void stack(const Type& input);
-  void name_layers(const std::vector<LayerPtr>& all) const;
-  void set_paths_below(const std::string& prefix);
+  // All that have a name: inputs and operations too.
+  std::vector<LayerPtr> named_layers() const;
+  static void set_paths_inside(const LayerDefinition& owner, const std::string& prefix);
   bool is_alone(const std::pair<int, int>& result) const;
 
   bool is_sequential_ = false;

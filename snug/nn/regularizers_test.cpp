@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "snug/nn/dense.h"
+#include "snug/nn/network.h"
 #include "snug/nn/regularizer.h"
 #include "snug/testing/layer_run.h"
 
@@ -54,6 +55,18 @@ TEST(Regularizers, OfLayers) {
   EXPECT_EQ(losses(Dense(3, {.kernel_regularizer = l2(), .bias_regularizer = l1()})), 2u);
   EXPECT_EQ(losses(Dense(3, {.activity_regularizer = l2()})), 2u);
   EXPECT_EQ(losses(Dense(3, {.kernel_regularizer = l2(), .trainable = false})), 0u);
+}
+
+// In a step of one's own the variables may be asked for first.
+TEST(Regularizers, CountThoughTheWeightWasReadBefore) {
+  const Layer layer = Dense(3, {.kernel_regularizer = l2(), .bias_regularizer = l1()});
+  layer(Symbol(Input({3})));
+  Graph graph;
+  Tracer tracer(graph, /*training=*/true);
+  for (const VariablePtr& weight : layer.weights()) tracer.value(weight);
+  const Value x = graph.input("x", {DType::float32, {kRows, 3}});
+  for (int call = 0; call < 2; ++call) call_layer(layer.definition(), tracer, {x});
+  EXPECT_EQ(tracer.losses().size(), 2u);
 }
 
 // What Keras 3.15 gives: so that it does not depend on the batch size.

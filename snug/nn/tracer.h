@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "snug/graph/graph.h"
@@ -30,21 +31,21 @@ class Tracer {
   Graph& graph() const { return graph_; }
   bool training() const { return training_; }
 
-  // Whether the layer that is being called is trained: it and all layers around it are trainable.
-  bool trains() const { return frozen_ == 0; }
+  // Whether the layer that is being called is trained.
+  bool trains() const { return trains_; }
   // Lives while a layer is called.
   class LayerScope {
    public:
-    LayerScope(Tracer& tracer, bool trainable) : tracer_(tracer), frozen_(trainable ? 0 : 1) {
-      tracer_.frozen_ += frozen_;
+    LayerScope(Tracer& tracer, bool trainable) : tracer_(tracer), before_(tracer.trains_) {
+      tracer_.trains_ = trainable;
     }
-    ~LayerScope() { tracer_.frozen_ -= frozen_; }
+    ~LayerScope() { tracer_.trains_ = before_; }
     LayerScope(const LayerScope&) = delete;
     LayerScope& operator=(const LayerScope&) = delete;
 
    private:
     Tracer& tracer_;
-    int frozen_;
+    bool before_;
   };
 
   // Whether the layer that is being called is all that reads its input: no other layer and no
@@ -80,6 +81,8 @@ class Tracer {
   // Scalars that are added to the loss. Those of what a layer gives are sums over the rows: they
   // count by the row.
   void add_loss(Value penalty) { losses_.push_back(penalty); }
+  // Whether the variable's own penalty is still to be added; asked once, it is not.
+  bool first_penalty(const Variable& of) { return penalised_.insert(&of).second; }
   void add_activity_loss(Value penalty) { activity_losses_.push_back(penalty); }
   const Values& losses();
 
@@ -93,13 +96,14 @@ class Tracer {
  private:
   Graph& graph_;
   bool training_;
-  int frozen_ = 0;
+  bool trains_ = true;
   bool alone_ = false;
   std::vector<std::pair<VariablePtr, Value>> variables_;
   std::unordered_map<const Variable*, Value> value_of_;
   std::unordered_map<std::string, int> calls_;
   Value rows_;
   Values losses_, activity_losses_;
+  std::unordered_set<const Variable*> penalised_;
   std::unordered_map<int, Value> masks_;
   std::unordered_map<int, Logits> logits_;
 };

@@ -198,4 +198,10 @@ Value dense_rows(Value row_gradient, const Shape& table) {
                                              table);
 }
 
+Value row_gradient_of(Value dense) {
+  const Node* node = dense ? dense.producer() : nullptr;
+  const bool had_rows = node != nullptr && dynamic_cast<const DenseRows*>(&node->op()) != nullptr;
+  return had_rows ? node->input(0) : dense;
+}
+
 }  // namespace snug::ops

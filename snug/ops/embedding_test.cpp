@@ -117,6 +117,9 @@ TEST(Embedding, DenseRowsHaveTheTablesShape) {
                                           testing::to_bytes({1, 2, 3, 4, 5, 6}, DType::float32)},
                                          {.checked = true});
   EXPECT_EQ(testing::to_doubles(result[0], DType::float32), (Doubles{0, 0, 3, 4, 0, 0, 6, 8}));
+  EXPECT_EQ(ops::row_gradient_of(dense), gradient.sums);
+  EXPECT_EQ(ops::row_gradient_of(gradient.sums), gradient.sums);
+  EXPECT_FALSE(ops::row_gradient_of(Value()));
 }
 
 TEST(Embedding, NamesWhatDoesNotFit) {

@@ -223,6 +223,8 @@ Value group_norm(Value x, const GroupNormOptions& options);
 Value embedding(Value table, Value indices);
 // A row gradient (Traits::row_gradient) as a dense value of the table's shape.
 Value dense_rows(Value row_gradient, const Shape& table);
+// The row gradient that dense_rows was given; any other value as it is.
+Value row_gradient_of(Value dense);
 Value concat(const Values& values, int axis);
 // For each axis: `size` elements, `step` apart (1 where step is empty, negative to go back), from
 // `begin` on (negative: from the end). A size of -1 takes all that there are; the axis of rows must

@@ -26,12 +26,12 @@ class ReduceKernel final : public Kernel {
   ReduceKernel(Reduction reduction, const ReducedAxes& axes, const Target& target)
       : reduction_(reduction),
         axes_(axes),
-        threads_(static_cast<int>(
-            std::clamp<int64_t>(axes.outermost(), 1, elementwise_threads(axes.size(), target)))) {}
+        slabs_(slabs_of(axes, elementwise_threads(axes.size(), target))),
+        threads_(std::min(slabs_, elementwise_threads(axes.size(), target))) {}
 
   size_t scratch_bytes() const override {
-    const int64_t partials = partial_results() ? axes_.kept_size() : 0;
-    return static_cast<size_t>(threads_ * (between_size() + partials)) * sizeof(float);
+    const int64_t partials = partial_results() ? slabs_ * axes_.kept_size() : 0;
+    return static_cast<size_t>(threads_ * between_size() + partials) * sizeof(float);
   }
 
   bool accumulates() const override { return reduction_ == Reduction::sum; }
@@ -41,25 +41,39 @@ class ReduceKernel final : public Kernel {
     float* scratch = static_cast<float*>(run.scratch);
     float* partials = scratch + threads_ * between_size();
     const int64_t results = axes_.kept_size(), outermost = std::max<int64_t>(axes_.outermost(), 1);
-    parallel_parts(threads_, [&](int part) {
-      const int64_t begin = axes_.outermost() * part / threads_;
+    const auto run_one = [&](int number, float* between) {
+      const int64_t begin = axes_.outermost() * number / slabs_;
       ReducedAxes slab = axes_;
-      if (slab.rank > 0) slab.groups[0].extent = axes_.outermost() * (part + 1) / threads_ - begin;
+      if (slab.rank > 0) slab.groups[0].extent = axes_.outermost() * (number + 1) / slabs_ - begin;
       const float* x = run.input(0) + begin * (axes_.size() / outermost);
-      float* between = scratch + part * between_size();
       if (partial_results())
-        run_slab(slab, x, partials + part * results, Output::write, between);
+        run_slab(slab, x, partials + number * results, Output::write, between);
       else if (axes_.reduces_outermost())
         run_slab(slab, x, run.output(), output, between);
       else
         run_slab(slab, x, run.output() + begin * (results / outermost), output, between);
+    };
+    parallel_parts(threads_, [&](int thread) {
+      for (int i = slabs_ * thread / threads_; i < slabs_ * (thread + 1) / threads_; ++i)
+        run_one(i, scratch + thread * between_size());
     });
-    if (partial_results()) finish(partials, run.output(), threads_, results, output);
+    if (partial_results()) finish(partials, run.output(), slabs_, results, output);
   }
 
  private:
-  // Where the outermost axis is reduced, each thread has a result of its own.
-  bool partial_results() const { return threads_ > 1 && axes_.reduces_outermost(); }
+  static constexpr int kSlabs = 8;
+  static constexpr int64_t kFewResults = 256;
+
+  // Where the outermost axis is reduced, each slab has a result of its own. Few results are added
+  // up in slabs of their own number, so that threads do not show in the bits; of many, more than
+  // one for each thread would take memory.
+  static int slabs_of(const ReducedAxes& axes, int threads) {
+    const bool is_fixed = axes.reduces_outermost() && axes.kept_size() <= kFewResults;
+    const int wanted = is_fixed ? elementwise_threads(axes.size(), {.threads = kSlabs}) : threads;
+    return static_cast<int>(std::clamp<int64_t>(axes.outermost(), 1, wanted));
+  }
+
+  bool partial_results() const { return slabs_ > 1 && axes_.reduces_outermost(); }
 
   // The first reduction's result; where two more follow, the second's beside it. The third's goes
   // over the first's again.
@@ -106,7 +120,7 @@ class ReduceKernel final : public Kernel {
 
   Reduction reduction_;
   ReducedAxes axes_;
-  int threads_;
+  int slabs_, threads_;
 };
 
 class Reduce final : public Op {

@@ -109,6 +109,24 @@ TEST(Reduce, OnTwoThreads) {
   check(kCases[2], {300, 120}, {1}, false, {300});
 }
 
+// Of weights, too, which no plan cuts: what a reproducible run adds up must not show the machine.
+TEST(Reduce, SumsDoNotShowTheThreads) {
+  for (const Shape& shape : {Shape{600 * 200}, Shape{600, 200}, Shape{600, 10, 20}}) {
+    const auto summed = [&](int threads) {
+      Graph graph;
+      const Value x = graph.input("x", {DType::float32, shape});
+      const Value all = ops::sum(ops::square(x)), columns = ops::sum(x, {.axes = {0}});
+      const Value product = ops::product(ops::add_scalar(ops::multiply_scalar(x, 1e-3F), 1));
+      Doubles values;
+      for (int64_t i = 0; i < shape.size(); ++i) values.push_back(std::sin(0.1 * i));
+      return testing::run_graph(graph, {all, columns, product},
+                                {testing::to_bytes(values, DType::float32)}, {.threads = threads});
+    };
+    const auto one = summed(1);
+    for (const int threads : {2, 3, 4, 16}) EXPECT_EQ(summed(threads), one) << shape.text();
+  }
+}
+
 TEST(Reduce, Refuses) {
   Graph graph;
   const Value x = graph.input("x", {DType::float32, {kRows, 4}});

@@ -50,8 +50,13 @@ class Callback {
   virtual void on_predict_batch_end(int64_t /*batch*/) {}
 
   // Whether on_train_batch_end and on_test_batch_end read their logs, which are of the epoch or
-  // the pass so far: computing them costs a look at every metric.
-  virtual bool wants_batch_logs() const { return false; }
+  // the pass so far: computing them costs a look at every metric. Where no callback does, the logs
+  // of a batch may be empty.
+  virtual bool wants_batch_logs() const { return true; }
+
+  // Whether a step with bad numbers ends the run, as stop_training does, where the guard would stop
+  // it with NumericsError (GuardOptions::Policy::stop). Nothing of the step is committed.
+  virtual bool ends_on_bad_step() const { return false; }
 
   // What it carries from call to call, for checkpoints: written after any batch or epoch, read
   // after on_train_begin of a run that is resumed.
@@ -64,7 +69,8 @@ class Callback {
   // disk that fails: up to GrowingFile::kMostPending, or one larger record, for each of its files.
   virtual size_t held_bytes(const Model& /*model*/) const { return 0; }
   // What one of its calls takes beside that and gives back: the plan counts the largest of all
-  // callbacks', for they are called one after the other.
+  // callbacks', for they are called one after the other. A pass over data that it makes with the
+  // model (predict, evaluate) is planned within this and what the budget leaves.
   virtual size_t passing_bytes(const Model& /*model*/) const { return 0; }
   // How many arrays state() gives at most: a checkpoint lists them.
   virtual size_t arrays_of_state(const Model& /*model*/) const { return 0; }

@@ -114,14 +114,18 @@ struct LambdaCallbackOptions {
 };
 CallbackPtr LambdaCallback(LambdaCallbackOptions options);
 
-// Stops when the loss is not finite, after the batch that showed it.
+// Stops when the loss is not finite, after the batch that showed it; with the guard on, before that
+// batch has changed the model. fit returns what it has.
 struct TerminateOnNaNOptions {
   bool raise_error = false;  // Throws NumericsError instead.
 };
 CallbackPtr TerminateOnNaN(const TerminateOnNaNOptions& options = {});
 
 // A callback that a run file can describe.
-class CallbackDefinition : public Callback, public Configurable {};
+class CallbackDefinition : public Callback, public Configurable {
+ public:
+  bool wants_batch_logs() const override { return false; }
+};
 
 // "early_stopping", "EarlyStopping", ... with Keras's defaults, its settings to be filled in.
 // Throws Error that lists the names.

@@ -163,7 +163,7 @@ TEST(Monitor, WaitsForValidation) {
   const History history =
       model.fit(rows.regression(), {.epochs = 6,
                                     .validation_data = rows.regression(),
-                                    .validation_freq = {2},
+                                    .validation_freq = 2,
                                     .callbacks = {EarlyStopping({.patience = 9})},
                                     .verbose = 0});
   EXPECT_EQ(history.epoch.size(), 6);
@@ -253,6 +253,66 @@ TEST(TerminateOnNaN, StopsAtOnce) {
   EXPECT_LT(fit(TerminateOnNaN()), 8);
   EXPECT_NE(log.messages.find("Invalid loss, terminating training"), std::string::npos);
   EXPECT_THROW(fit(TerminateOnNaN({.raise_error = true})), NumericsError);
+}
+
+// The guard's default would throw, and the history be lost.
+TEST(TerminateOnNaN, GivesTheHistoryBackUnderTheGuard) {
+  Rows rows(32, 3);
+  rows.y[20] = 1e30F;
+  const auto fit = [&](Sequential& model, const CallbackPtr& callback) {
+    return model.fit(
+        rows.regression(),
+        {.batch_size = 4, .epochs = 3, .shuffle = false, .callbacks = {callback}, .verbose = 0});
+  };
+  LogText log;
+  Sequential model = regression_model(3);
+  const History history = fit(model, TerminateOnNaN());
+  EXPECT_EQ(history.epoch, std::vector<int>{0});
+  EXPECT_TRUE(std::isfinite(history.history.at("loss")[0]));
+  EXPECT_EQ(model.compiled().iterations(), 5);  // The sixth batch is bad.
+  EXPECT_NE(log.messages.find("The run ends here, as TerminateOnNaN has it"), std::string::npos);
+  Sequential other = regression_model(3);
+  EXPECT_THROW(fit(other, TerminateOnNaN({.raise_error = true})), NumericsError);
+}
+
+TEST(TerminateOnNaN, BeforeTheFirstStepThereIsNoEpoch) {
+  Rows rows(8, 3);
+  rows.y[0] = 1e30F;
+  Sequential model = regression_model(3);
+  const LogText log;
+  const History history =
+      model.fit(rows.regression(), {.epochs = 3, .callbacks = {TerminateOnNaN()}, .verbose = 0});
+  EXPECT_TRUE(history.epoch.empty());
+  EXPECT_EQ(model.compiled().iterations(), 0);
+}
+
+// As a user writes it: nothing but the hook.
+class LossOfBatches final : public Callback {
+ public:
+  void on_train_batch_end(int64_t, const Logs& logs) override { losses.push_back(logs.at("loss")); }
+  std::vector<double> losses;
+};
+
+TEST(Callbacks, HaveTheLogsOfEveryBatch) {
+  const Rows rows(32, 3);
+  for (const int verbose : {0, 1}) {
+    Sequential model = regression_model(3);
+    const auto losses = std::make_shared<LossOfBatches>();
+    const LogText log;
+    const History history =
+        model.fit(rows.regression(), {.batch_size = 4, .callbacks = {losses}, .verbose = verbose});
+    ASSERT_EQ(losses->losses.size(), 8u);
+    EXPECT_EQ(losses->losses.back(), history.history.at("loss")[0]);
+  }
+}
+
+// Looking at every metric after each batch is for those who read it.
+TEST(Callbacks, OfSnugsOwnAskForNoLogs) {
+  for (const CallbackPtr& callback :
+       {EarlyStopping(), ReduceLROnPlateau(), CSVLogger("a.csv"), BackupAndRestore("a"),
+        ModelCheckpoint("a.keras"), TensorBoard("a"), LambdaCallback({}),
+        LearningRateScheduler([](int) { return 0.1; })})
+    EXPECT_FALSE(callback->wants_batch_logs());
 }
 
 }  // namespace

@@ -201,8 +201,25 @@ std::string of_another_run(std::string_view variable, std::string_view there,
       what, variable, there, here, what);
 }
 
+namespace {
+
+// What files of before have for it where the user gave the layer inside another one no name:
+// block//kernel is block/dense/kernel now.
+std::string without_layer(const std::string& name) {
+  const size_t last = name.rfind('/');
+  const size_t before = last == std::string::npos || last == 0 ? last : name.rfind('/', last - 1);
+  return before == std::string::npos ? name : name.substr(0, before + 1) + name.substr(last);
+}
+
+}  // namespace
+
 const CheckpointFile::Variable& CheckpointFile::find(const CheckpointVariable& wanted) const {
-  const auto at = std::ranges::find(variables_, wanted.name, &Variable::name);
+  auto at = std::ranges::find(variables_, wanted.name, &Variable::name);
+  if (at == variables_.end()) {
+    const std::string older = without_layer(wanted.name);
+    if (std::ranges::count(variables_, older, &Variable::name) == 1)
+      at = std::ranges::find(variables_, older, &Variable::name);
+  }
   const std::string type = wanted.tensor.type.text();
   if (at != variables_.end() && at->type == type && at->bytes == wanted.tensor.bytes()) return *at;
   throw Error("{}: {}", where(),

@@ -57,6 +57,24 @@ struct Contents {
   friend bool operator==(const Contents&, const Contents&) = default;
 };
 
+// A layer inside another one had no name in files of before, where the user gave it none.
+TEST(CheckpointFile, FindsWhatHadNoLayersName) {
+  MemoryFiles files;
+  std::vector<float> kernel = {1, 2}, other = {3}, read = {0, 0};
+  const std::vector<CheckpointVariable> written = {
+      {"weights/block//kernel", {{DType::float32, {2}}, kernel.data()}},
+      {"weights/twice//bias", {{DType::float32, {1}}, other.data()}},
+      {"weights/twice//bias", {{DType::float32, {1}}, other.data()}}};
+  write_checkpoint(files, "a.ckpt", {}, written);
+  const CheckpointFile file(files, "a.ckpt");
+  file.read_values({{"weights/block/dense/kernel", {{DType::float32, {2}}, read.data()}}});
+  EXPECT_EQ(read, kernel);
+  const std::string missing = message_of([&] {
+    file.read_values({{"weights/twice/dense/bias", {{DType::float32, {1}}, read.data()}}});
+  });
+  expect_within(missing, "weights/twice/dense/bias is missing there");
+}
+
 TEST(CheckpointFile, GivesBackWhatWasWritten) {
   MemoryFiles files;
   Contents contents, again;

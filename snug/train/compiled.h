@@ -65,6 +65,10 @@ class Compiled {
   };
   Phase& phase(bool training, const std::vector<Shape>& target_rows);
 
+  // While a fit with a budget runs: what it leaves of it, for passes that its callbacks make.
+  const std::optional<int64_t>& left_bytes() const { return left_bytes_; }
+  void set_left_bytes(std::optional<int64_t> bytes) { left_bytes_ = bytes; }
+
   // The learning rate as it was given; what the callbacks of the last run have made of it does not
   // count. 0 for a schedule.
   double configured_rate() const;
@@ -89,6 +93,7 @@ class Compiled {
     double configured, left;
   };
   std::optional<Rates> last_rates_;
+  std::optional<int64_t> left_bytes_;
 };
 
 // What a table of the logs of so many epochs holds.

@@ -34,6 +34,21 @@ class RateScope {
   double configured_;
 };
 
+// What callbacks of a fit with a budget may take for passes of their own: what it leaves, with what
+// they have told the plan that they take.
+class LeftScope {
+ public:
+  LeftScope(Compiled& compiled, const std::optional<int64_t>& left) : compiled_(compiled) {
+    compiled_.set_left_bytes(left);
+  }
+  ~LeftScope() { compiled_.set_left_bytes(std::nullopt); }
+  LeftScope(const LeftScope&) = delete;
+  LeftScope& operator=(const LeftScope&) = delete;
+
+ private:
+  Compiled& compiled_;
+};
+
 bool any_wants_logs(const std::vector<CallbackPtr>& callbacks) {
   return std::ranges::any_of(callbacks, [](const CallbackPtr& c) { return c->wants_batch_logs(); });
 }
@@ -61,9 +76,20 @@ std::optional<int64_t> FitRun::steps_of_epoch() const {
   return batches ? std::min(*batches, *options_.steps_per_epoch) : *options_.steps_per_epoch;
 }
 
+std::optional<int64_t> FitRun::left_bytes() const {
+  if (options_.memory == 0) return std::nullopt;
+  size_t passing = 0;
+  for (const CallbackPtr& callback : callbacks_)
+    passing = std::max(passing, callback->passing_bytes(model_));
+  // A pass counts the weights, which are the fit's already.
+  return plan_.budget_bytes - plan_.needed_bytes() + plan_.weight_bytes +
+         static_cast<int64_t>(passing);
+}
+
 History FitRun::run(bool ends) {
   Progress progress(options_.verbose, options_.epochs, steps_of_epoch(), disk_note(plan_));
   const RateScope rate(model_.compiled());
+  const LeftScope left(model_.compiled(), left_bytes());
   configured_rate_ = rate.configured();
   begin();
   has_begun_ = true;
@@ -141,12 +167,29 @@ bool FitRun::run_epoch(int epoch, Logs& logs, Progress& progress) {
   return in_epoch_;
 }
 
+// Nullopt: its numbers are bad, and a callback ends the run there.
+std::optional<FitGuard::Outcome> FitRun::run_batch(const Stager::Batch& batch, int epoch,
+                                                   int64_t step) {
+  try {
+    return guard_->run(batch, *training_, epoch, step);
+  } catch (const NumericsError& error) {
+    const bool stops = options_.guard.policy == GuardOptions::Policy::stop;
+    if (!stops || !std::ranges::any_of(callbacks_, [](const CallbackPtr& callback) {
+          return callback->ends_on_bad_step();
+        }))
+      throw;
+    log_message(LogLevel::warning, "{}. The run ends here, as TerminateOnNaN has it", error.what());
+    return std::nullopt;
+  }
+}
+
 void FitRun::run_steps(int epoch, Progress& progress) {
   Compiled::Phase& phase = model_.compiled().phase(true, {});
   const bool batch_logs = any_wants_logs(callbacks_);
   takes_batches_ = true;
   const int64_t most = options_.steps_per_epoch.value_or(INT64_MAX);
   int64_t done = step_;
+  bool is_bad = false;
   // An epoch has a step, or it would have no loss.
   for (; done < most && (done == 0 || !model_.stop_training); ++done) {
     in_step_ = false;
@@ -154,7 +197,11 @@ void FitRun::run_steps(int epoch, Progress& progress) {
     if (!batch) break;
     in_step_ = true;
     for (const CallbackPtr& callback : callbacks_) callback->on_train_batch_begin(done);
-    const FitGuard::Outcome outcome = guard_->run(*batch, *training_, epoch, done);
+    const std::optional<FitGuard::Outcome> outcome = run_batch(*batch, epoch, done);
+    if (!outcome) {
+      is_bad = model_.stop_training = true;
+      break;
+    }
     if (outcome == FitGuard::Outcome::rolled_back) {
       step_ = guard_->rollback_step();
       done = step_ - 1;
@@ -177,7 +224,11 @@ void FitRun::run_steps(int epoch, Progress& progress) {
   }
   in_step_ = false;
   progress.steps_done(done);
-  end_steps(epoch, done);
+  // Stopped before its first step: no epoch, or it would have no loss.
+  if (done == 0 && is_bad)
+    in_epoch_ = false;
+  else
+    end_steps(epoch, done);
 }
 
 void FitRun::end_steps(int epoch, int64_t done) {
@@ -220,9 +271,7 @@ void FitRun::end_steps(int epoch, int64_t done) {
 }
 
 bool FitRun::validates_after(int epoch) const {
-  if (!validation_) return false;
-  if (options_.validation_freq.size() == 1) return (epoch + 1) % options_.validation_freq[0] == 0;
-  return std::ranges::count(options_.validation_freq, epoch + 1) > 0;
+  return validation_ && options_.validation_freq.includes(epoch);
 }
 
 void FitRun::validate_epoch(int epoch, Logs& logs) {

@@ -76,6 +76,7 @@ class FitRun {
   bool is_interrupted();
   bool run_epoch(int epoch, Logs& logs, class Progress& progress);
   void run_steps(int epoch, class Progress& progress);
+  std::optional<FitGuard::Outcome> run_batch(const Stager::Batch& batch, int epoch, int64_t step);
   void end_steps(int epoch, int64_t done);
   void after_step();
   void after_epoch(int epoch, const Logs& logs);
@@ -84,6 +85,7 @@ class FitRun {
   void finish();
   bool validates_after(int epoch) const;
   std::optional<int64_t> steps_of_epoch() const;
+  std::optional<int64_t> left_bytes() const;
 
   Model& model_;
   SourcePtr data_;

@@ -73,7 +73,11 @@ TargetTypes target_types(const Source& data, const Network& network, bool weight
     throw Error("outputs of the model: {}, but targets of the data: {}; give one for each output",
                 outputs, targets.size());
   }
-  TargetTypes types{.weighted = weighted};
+  TargetTypes types;
+  if (weighted) {
+    const std::vector<const Field*> weights = fields_of(data, FieldRole::weight);
+    types.weight_row = weights.empty() ? Shape() : weights[0]->row;
+  }
   for (const Field* field : targets) types.target_rows.push_back(field->row);
   return types;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/base/heap.h"
 #include "snug/base/memory.h"
@@ -116,7 +117,8 @@ class Compilation {
       // More each time: a plan in smaller parts has other kernels, which may take more again.
       budget_.reserve_bytes = std::max(budget_.reserve_bytes + kMore, setup.plan.reserve_bytes);
     }
-    throw BudgetError("fit: its kernels do not fit the budget");
+    throw BudgetError("the step and its kernels do not fit the budget of {}; give it more memory",
+                      bytes_text(budget_.bytes));
   }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "snug/data/source_testing.h"
 #include "snug/testing/resumable_run.h"
+#include "snug/train/checkpoint_file.h"
 #include "snug/train/checkpoint_layout.h"
 
 namespace snug::testing {

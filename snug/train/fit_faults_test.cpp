@@ -277,7 +277,7 @@ class StruckRun {
   std::vector<int32_t> labels_;
   SourcePtr source_;
   std::optional<Stager> stager_;
-  std::unique_ptr<Graph> old_;
+  std::shared_ptr<Graph> old_;
   std::unique_ptr<Node> struck_;
   std::unique_ptr<Runner> runner_;
   Arena arena_;

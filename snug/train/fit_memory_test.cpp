@@ -291,6 +291,37 @@ TEST(Refusal, OfAForwardPassNamesWhatWorks) {
   EXPECT_THROW(predict(least_of(predict) / 2), FitRefused);
 }
 
+// A pass that a callback makes is within the fit's budget, or refused. Rows of doubles have slots.
+TEST(Memory, PassesOfCallbacks) {
+  constexpr int64_t kWide = 1'000'000;
+  const std::vector<double> x(2 * kWide, 0.5);
+  const std::vector<float> y = {1, 2};
+  const Array inputs(x.data(), {2, kWide});
+  const SourcePtr data = data::arrays(inputs, Array(y));
+  const auto fit = [&](int64_t memory, int64_t own_memory) {
+    Sequential model({Input({kWide}), Dense(1)});
+    model.compile({.optimizer = SGD({.learning_rate = 1e-9}), .loss = "mse"});
+    size_t predicted = 0;
+    LambdaCallbackOptions predicts;
+    predicts.on_epoch_end = [&](int, Logs&) {
+      predicted = model.predict(data::arrays(inputs), {.memory = own_memory})[0].size();
+    };
+    model.fit(
+        data,
+        {.batch_size = 1, .callbacks = {LambdaCallback(predicts)}, .verbose = 0, .memory = memory});
+    return predicted;
+  };
+  EXPECT_EQ(fit(0, 0), 2u);
+  EXPECT_EQ(fit(256_MiB, 0), 2u);
+  Sequential model({Input({kWide}), Dense(1)});
+  model.compile({.optimizer = SGD({.learning_rate = 1e-9}), .loss = "mse"});
+  const FitPlan plan = model.plan(data, {.batch_size = 1, .verbose = 0, .memory = 256_MiB});
+  const int64_t tight = plan.needed_bytes() + 64_KiB;
+  EXPECT_EQ(fit(tight, 256_MiB), 2u);
+  const std::string text = message_of<BudgetError>([&] { fit(tight, 0); });
+  EXPECT_NE(text.find("while a fit runs, whose budget leaves"), std::string::npos) << text;
+}
+
 class Counting final : public Callback {
  public:
   std::string calls;

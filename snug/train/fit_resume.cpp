@@ -1,6 +1,7 @@
 // How a fit begins, saves itself and goes on: the parts of FitRun that checkpoints need.
 
 #include <algorithm>
+#include <set>
 
 #include "snug/base/error.h"
 #include "snug/base/log.h"
@@ -145,6 +146,19 @@ void add_variables(std::vector<CheckpointVariable>& to, const std::string& group
   }
 }
 
+// A checkpoint knows weights by their names.
+void add_weights(std::vector<CheckpointVariable>& to, const Variables& weights) {
+  std::set<std::string_view> names;
+  for (const VariablePtr& weight : weights) {
+    if (!names.insert(weight->path()).second)
+      throw Error(
+          "fit: two weights are called {}, and a checkpoint knows them by their names; give each "
+          "weight of a layer its own `name`",
+          weight->path());
+    to.push_back({"weights/" + weight->path(), weight->tensor()});
+  }
+}
+
 }  // namespace
 
 RunContents FitRun::contents() {
@@ -171,8 +185,7 @@ RunContents FitRun::contents() {
   all.parts.push_back(
       {"optimizer", [this](StateVisitor& v) { visit_rates(v); }, Changes::in_place});
   all.bring_up_to_date = [this] { bring_up_to_date(); };
-  for (const VariablePtr& weight : model_.weights())
-    all.variables.push_back({"weights/" + weight->path(), weight->tensor()});
+  add_weights(all.variables, model_.weights());
   add_variables(all.variables, "optimizer", compiled.slots());
   add_variables(all.variables, "metrics", compiled.phase(true, {}).state());
   return all;

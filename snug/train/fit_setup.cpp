@@ -35,9 +35,7 @@ void check_options(const Source& data, const FitOptions& options) {
     throw Error("fit: epochs is {} and initial_epoch {}; neither may be negative", options.epochs,
                 options.initial_epoch);
   }
-  if (options.validation_freq.empty() || std::ranges::min(options.validation_freq) < 1) {
-    throw Error("fit: validation_freq must be 1 or more");
-  }
+  options.validation_freq.check();
   if (options.validation_data && options.validation_data->rows() == 0) {
     throw DataError("fit: validation_data has no rows; give some, or none of it");
   }
@@ -64,6 +62,17 @@ void check_options(const Source& data, const FitOptions& options) {
     throw Error(
         "fit: class_weight is not supported for generators; let the generator give weights");
   }
+}
+
+// A row has one class: one number, or a one-hot row of them.
+void check_class_weight(const Source& data, const Type& target) {
+  const bool is_label = target.dtype == DType::int32;
+  if (is_label ? target.shape.size_per_row() == 1 : target.shape.rank() <= 2) return;
+  const auto field = std::ranges::find(data.fields(), FieldRole::target, &Field::role);
+  throw Error(
+      "fit: class_weight weighs a row by its class, but a row of {} has the shape {}, with a class "
+      "for each step; give a sample weight for each step instead",
+      field->name, field->row.text());
 }
 
 // The rows to train on: without the last of them, where those are for validation.
@@ -162,8 +171,11 @@ class FitPlanner {
                              .seed = options_.seed,
                              .class_weight = options_.class_weight});
     const bool weighted = !options_.class_weight.empty() || has_weights(*data_);
-    StepGraph step = training_step(model_.network(), compiled_,
-                                   target_types(*data_, model_.network(), weighted));
+    const TargetTypes targets = target_types(*data_, model_.network(), weighted);
+    if (!options_.class_weight.empty())
+      check_class_weight(*data_, compiled_.loss(0)->target_type(model_.network().output_types()[0],
+                                                                targets.target_rows[0]));
+    StepGraph step = training_step(model_.network(), compiled_, targets);
     step.guarded = options_.guard.policy != GuardOptions::Policy::off;
     return step;
   }

@@ -142,7 +142,7 @@ TEST(Fit, ValidationBatchSizeAndSteps) {
 
 TEST(Fit, ValidationFreq) {
   const Rows rows(8, 3);
-  const auto values = [&](const std::vector<int>& freq) {
+  const auto values = [&](const ValidationFreq& freq) {
     Sequential model = regression_model(3);
     FitOptions options = quiet(6);
     options.validation_data = rows.regression();
@@ -155,7 +155,8 @@ TEST(Fit, ValidationFreq) {
     EXPECT_EQ(history.history.at("val_loss").size(), epochs.size());
     return epochs;
   };
-  EXPECT_EQ(values({2}), (std::vector<int>{2, 4, 6}));
+  EXPECT_EQ(values(2), (std::vector<int>{2, 4, 6}));
+  EXPECT_EQ(values({2}), (std::vector<int>{2}));
   EXPECT_EQ(values({1, 5, 9}), (std::vector<int>{1, 5}));
 }
 
@@ -382,7 +383,7 @@ TEST(Fit, CallsHooksInKerasOrder) {
   FitOptions options = quiet(2);
   options.batch_size = 2;
   options.validation_data = rows.regression();
-  options.validation_freq = {2};
+  options.validation_freq = 2;
   options.callbacks = {writer};
   model.fit(rows.regression(), options);
   EXPECT_EQ(writer->text, "train(epoch0(be be )epoch1(be be test(be be )v))");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "snug/base/bytes.h"
+#include "snug/base/error.h"
 #include "snug/train/fit.h"
 #include "snug/train/forward_plan.h"
 
@@ -31,14 +33,29 @@ ForwardPass::ForwardPass(Model& model, const SourcePtr& data, const EvaluateOpti
   }
 }
 
+// In a callback of a fit with a budget it is that budget's, unless it was given one of its own.
+FitSetup ForwardPass::plan(const ForwardStep& step) {
+  const std::optional<int64_t> left =
+      model_.is_compiled() ? model_.compiled().left_bytes() : std::nullopt;
+  if (!left || options_.memory != 0) return plan_forward(step, options_);
+  options_.memory = std::max<int64_t>(*left, 1);
+  try {
+    return plan_forward(step, options_);
+  } catch (const BudgetError& error) {
+    throw BudgetError(
+        "{}. It was called while a fit runs, whose budget leaves {}; give the fit more memory, or "
+        "{} a `memory` of its own",
+        error.what(), bytes_text(options_.memory), name());
+  }
+}
+
 void ForwardPass::bind(Model& model, const SourcePtr& data) {
   const int64_t asked = options_.batch_size.value_or(32);
   stager_.emplace(data, StagerOptions{.batch_size = std::min(asked, data->rows().value_or(asked))});
-  FitSetup setup = plan_forward({.build = [&] { return forward_step(model, *data, what_); },
-                                 .stager = &*stager_,
-                                 .weights = model.weights(),
-                                 .name = name()},
-                                options_);
+  FitSetup setup = plan({.build = [&] { return forward_step(model, *data, what_); },
+                         .stager = &*stager_,
+                         .weights = model.weights(),
+                         .name = name()});
   runner_ = setup.plan.validation;
   model.ensure_weights(0);
   Variables variables;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "snug/tensor/arena.h"
+#include "snug/train/forward_plan.h"
 #include "snug/train/model.h"
 #include "snug/train/stager.h"
 
@@ -27,6 +28,7 @@ class ForwardPass {
  private:
   std::string name() const { return what_ == What::evaluate ? "evaluate" : "predict"; }
   void check_options(const Source& data) const;
+  FitSetup plan(const ForwardStep& step);
   void bind(Model& model, const SourcePtr& data);
   void begin_batch(int64_t batch) const;
   void end_batch(int64_t batch) const;

@@ -1,6 +1,7 @@
 #include "snug/train/gradient_tape.h"
 
 #include "snug/autodiff/gradients.h"
+#include "snug/ops/ops.h"
 
 namespace snug {
 
@@ -15,9 +16,18 @@ Values traced(const Variables& variables) {
 Values added_losses() { return current_tracer().losses(); }
 
 Values GradientTape::gradient(Value y, const Variables& variables) const {
-  return gradients(y, traced(variables));
+  return gradient(y, traced(variables));
 }
 
-Values GradientTape::gradient(Value y, const Values& values) const { return gradients(y, values); }
+// A list of rows is for optimizers alone, which find it behind what is given here.
+Values GradientTape::gradient(Value y, const Values& values) const {
+  Values found = gradients(y, values);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Node* node = found[i] ? found[i].producer() : nullptr;
+    if (node != nullptr && node->op().traits().row_gradient)
+      found[i] = ops::dense_rows(found[i], values[i].shape());
+  }
+  return found;
+}
 
 }  // namespace snug

@@ -15,6 +15,7 @@ class LearningRateSchedulerCallback final : public Callback {
     if (!schedule_) throw Error("LearningRateScheduler: the schedule is an empty function");
   }
 
+  bool wants_batch_logs() const override { return false; }
   void on_train_begin() override { refuse_schedule("LearningRateScheduler", model()); }
 
   void on_epoch_begin(int epoch) override {

@@ -6,12 +6,24 @@
 #include "snug/base/error.h"
 #include "snug/base/heap.h"
 #include "snug/base/nearest_word.h"
+#include "snug/tensor/elements.h"
 #include "snug/train/fit.h"
 #include "snug/train/forward_pass.h"
 #include "snug/train/lint.h"
 #include "snug/train/progress.h"
 
 namespace snug {
+
+bool ValidationFreq::includes(int epoch) const {
+  return is_list_ ? std::ranges::count(numbers_, epoch + 1) > 0 : (epoch + 1) % numbers_[0] == 0;
+}
+
+void ValidationFreq::check() const {
+  if (numbers_.empty())
+    throw Error("fit: validation_freq is an empty list; give the epochs to validate after");
+  if (const int least = std::ranges::min(numbers_); least < 1)
+    throw Error("fit: validation_freq has {}; epochs count from 1: give 1 or more", least);
+}
 
 Model::Model(std::shared_ptr<Network> network) : network_(std::move(network)) {
   if (network_->is_defined()) network_->set_paths();
@@ -41,6 +53,15 @@ void Model::compile(CompileOptions options) {
 
 Values Model::operator()(const Values& in) const {
   return call_root(*network_, current_tracer(), in);
+}
+
+Value Model::operator()(Value x) const {
+  const Values all = (*this)(Values{x});
+  if (all.size() > 1)
+    throw Error(
+        "{}: it has {} outputs, and one was asked for; call it on a list, model(Values{{x}})",
+        network_->label(), all.size());
+  return all[0];
 }
 
 Compiled& Model::compiled() const {
@@ -163,8 +184,9 @@ std::vector<std::vector<float>> Model::predict(const SourcePtr& data,
       data,
       [&](int output, int64_t, const Tensor& rows) {
         outputs.resize(network_->output_calls().size());
-        const std::span<float> values = rows.as<float>();
-        outputs[output].insert(outputs[output].end(), values.begin(), values.end());
+        with_elements(rows, [&](const auto values) {
+          outputs[output].insert(outputs[output].end(), values.begin(), values.end());
+        });
       },
       options);
   outputs.resize(network_->output_calls().size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +25,23 @@ namespace snug {
 
 class Dataset;
 
+// Keras's validation_freq: a number is every so many epochs, a list is after these epochs alone,
+// counted from 1.
+class ValidationFreq {
+ public:
+  ValidationFreq(int every) : numbers_{every} {}  // NOLINT: .validation_freq = 2
+  ValidationFreq(std::initializer_list<int> epochs) : is_list_(true), numbers_(epochs) {}
+  ValidationFreq(std::vector<int> epochs)  // NOLINT
+      : is_list_(true), numbers_(std::move(epochs)) {}
+
+  bool includes(int epoch) const;  // Counted from 0.
+  void check() const;              // Throws Error where a number is below 1, or the list empty.
+
+ private:
+  bool is_list_ = false;
+  std::vector<int> numbers_;
+};
+
 struct FitOptions {
   std::optional<int64_t> batch_size;  // 32, or ceil(rows / steps_per_epoch) where steps are given.
   int epochs = 1;                     // The last epoch's number, as in Keras: initial_epoch counts.
@@ -33,8 +51,7 @@ struct FitOptions {
   SourcePtr validation_data;
   std::optional<int64_t> validation_batch_size;
   std::optional<int64_t> validation_steps;
-  std::vector<int> validation_freq = {
-      1};  // One number: every so many epochs. Several: after these epochs.
+  ValidationFreq validation_freq = 1;
   std::optional<int64_t> steps_per_epoch;
   std::map<int64_t, double> class_weight;
   std::vector<CallbackPtr> callbacks;
@@ -120,7 +137,7 @@ class Model {
   // By name, as Keras's return_dict: "loss", then the metrics.
   Logs evaluate(const SourcePtr& data, const EvaluateOptions& options = {});
   Logs evaluate(const Dataset& data, EvaluateOptions options = {});
-  // One vector of floats for each output, row after row.
+  // One vector of floats for each output, row after row; numbers of other types become floats.
   std::vector<std::vector<float>> predict(const SourcePtr& data,
                                           const EvaluateOptions& options = {});
   std::vector<std::vector<float>> predict(const Dataset& data, EvaluateOptions options = {});
@@ -135,11 +152,13 @@ class Model {
   std::vector<std::vector<float>> predict_on_batch(const SourcePtr& data,
                                                    const EvaluateOptions& options = {});
 
-  // Inside a trace.
-  Value operator()(Value x) const { return (*this)(Values{x})[0]; }
+  // Inside a trace: on all inputs, what each output gives; on one, what the only output gives.
+  // Throws Error where there are several.
+  Value operator()(Value x) const;
   Values operator()(const Values& in) const;
-  // On symbols: a model is a layer.
+  // The same on symbols: a model is a layer.
   Symbol operator()(const Symbol& x) const { return layer()(x); }
+  Symbols operator()(const Symbols& in) const { return layer().call(in); }
 
   // In Keras's order; a name that there is not throws Error with the nearest one.
   std::vector<Layer> layers() const { return network_->sublayers(); }

@@ -7,9 +7,11 @@
 #include "snug/data/generator.h"
 #include "snug/data/source_testing.h"
 #include "snug/nn/merging.h"
+#include "snug/nn/normalization.h"
 #include "snug/ops/ops.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit_testing.h"
+#include "snug/train/trace.h"
 
 namespace snug::testing {
 namespace {
@@ -58,6 +60,51 @@ TEST(Model, OfAPartOfAnother) {
   EXPECT_EQ(longer.weights().size(), 6u);
   EXPECT_EQ(message_of([] { Sequential({Dense(1, {.name = "a"})}).output_of("a"); }),
             "output_of: the model has no shapes yet; begin it with an Input, or fit it once");
+}
+
+// A base whose layers are used on their own, without it.
+TEST(Model, OnAFrozenBase) {
+  const Rows rows(8, 3);
+  Sequential base({Input({3}), Dense(4), BatchNormalization(), Dense(2, {.name = "last"})});
+  base.layer()->trainable = false;
+  Model model(base.inputs(), Dense(1)(base.outputs()[0]));
+  EXPECT_EQ(model.trainable_variables().size(), 2u);
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const auto before = base.get_weights();
+  model.fit(rows.regression(), {.verbose = 0});
+  EXPECT_EQ(base.get_weights(), before);
+  base.get_layer("last")->trainable = true;
+  EXPECT_EQ(model.trainable_variables().size(), 4u);
+  base.layer()->trainable = true;
+  EXPECT_EQ(model.trainable_variables().size(), 8u);
+}
+
+TEST(Model, GivesAllOfItsOutputs) {
+  const Symbol x = Input({3});
+  Model two(x, {Dense(1)(x), Dense(2)(x)}, "two");
+  const Symbol y = Input({3});
+  EXPECT_EQ(two(Symbols{y}).size(), 2u);
+  EXPECT_EQ(two(Symbols{y})[1].shape(), (Shape{kRows, 2}));
+  EXPECT_EQ(message_of([&] { two(y); }),
+            "two: it gives 2 values, and one was asked for; use call({x}), which gives all");
+  const BatchSpec spec{.inputs = {{DType::float32, {kRows, 3}}}, .targets = {}, .batch_size = 4};
+  EXPECT_EQ(message_of([&] {
+              trace(spec, {}, [&](const Values& in, const Values&) { return two(in[0]); });
+            }),
+            "two: it has 2 outputs, and one was asked for; call it on a list, model(Values{x})");
+}
+
+// Ends in numbers of classes, which are no floats.
+TEST(Model, PredictsWholeNumbers) {
+  class Largest final : public LayerDefinition {
+   public:
+    std::string_view class_name() const override { return "Largest"; }
+    void settings(SettingVisitor&) override {}
+    Values call(Tracer&, const Values& in) override { return {ops::argmax(in[0], -1)}; }
+  };
+  const std::vector<float> x = {1, 5, 2, 9, 0, 3};
+  Sequential model({Input({3}), make_layer<Largest>()});
+  EXPECT_EQ(model.predict(data::arrays(Array(x.data(), {2, 3})))[0], (std::vector<float>{1, 0}));
 }
 
 TEST(Model, OneOrSeveralAtEitherEnd) {

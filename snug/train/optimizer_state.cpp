@@ -4,6 +4,7 @@
 
 #include "snug/base/error.h"
 #include "snug/nn/layer.h"
+#include "snug/ops/ops.h"
 
 namespace snug {
 namespace {
@@ -88,10 +89,15 @@ void OptimizerState::apply_gradients(const Values& gradients, const Variables& v
         "variables its own OptimizerState",
         name, inside_->trained.size(), inside_->trained[0]->path());
   }
-  Values weights;
+  Values weights, taken;
   for (const VariablePtr& variable : variables) weights.push_back(tracer.value(variable));
+  for (const Value& gradient : gradients) {
+    const size_t i = taken.size();
+    const bool fits = gradient && i < weights.size() && gradient.shape() == weights[i].shape();
+    taken.push_back(fits ? ops::row_gradient_of(gradient) : gradient);
+  }
   const Graph::Scope scope(tracer.graph(), "optimizer");
-  const OptimizerNodes nodes = optimizer()->apply_gradients(gradients, weights);
+  const OptimizerNodes nodes = optimizer()->apply_gradients(taken, weights);
   if (inside_->slots.empty()) {
     inside_->trained = variables;
     inside_->roles = nodes.slots;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "snug/autodiff/gradients.h"
 #include "snug/base/error.h"
 #include "snug/ops/ops.h"
 #include "snug/ops/update_layout.h"
@@ -27,7 +28,18 @@ void add_targets(StepGraph& step, const Network& network, const Compiled& compil
     step.targets.push_back(step.graph->input(names[i] + " target", type));
     step.target_rules.push_back(compiled.loss(i)->target_rule(type));
   }
-  if (targets.weighted) step.weights = step.graph->input("weight", {DType::float32, {kRows}});
+  if (!targets.weight_row) return;
+  Shape shape{kRows};
+  for (const Extent extent : targets.weight_row->extents()) shape.push_back(extent);
+  step.weights = step.graph->input("weight", {DType::float32, shape});
+}
+
+// What metrics weigh by: [rows] says of every step what [rows, 1] says to a loss.
+Value metric_weights(const StepGraph& step) {
+  if (!step.weights) return {};
+  Shape shape = step.weights.shape();
+  while (shape.rank() > 1 && shape.extent(-1) == Extent(1)) shape = shape.without(-1);
+  return shape == step.weights.shape() ? step.weights : ops::reshape(step.weights, shape);
 }
 
 // Targets in the type that a metric wants; labels and one-hot rows are not the same thing.
@@ -55,28 +67,54 @@ void add_losses(StepGraph& step, Compiled& compiled, const TargetTypes& targets,
   for (const Value& penalty : tracer.losses()) step.loss = ops::add(step.loss, penalty);
   // Weighted by rows, so that a last, smaller batch counts less, as in Keras.
   phase.loss->update(tracer, {}, step.loss, tracer.rows());
+  const bool weighs = std::ranges::any_of(
+      phase.outputs, [](const OutputMetrics& metrics) { return !metrics.weighted.empty(); });
+  const Value weights = weighs ? metric_weights(step) : Value();
   for (size_t i = 0; i < step.predictions.size(); ++i) {
-    const auto measure = [&](const std::vector<MetricPtr>& metrics, Value weights) {
+    const auto measure = [&](const std::vector<MetricPtr>& metrics, Value by) {
       for (const MetricPtr& metric : metrics) {
         const Value target =
             target_for(*metric, step.targets[i], step.predictions[i], targets.target_rows[i]);
-        metric->update(tracer, target, step.predictions[i], weights);
+        metric->update(tracer, target, step.predictions[i], by);
       }
     };
     measure(phase.outputs[i].plain, {});
-    measure(phase.outputs[i].weighted, step.weights);
+    measure(phase.outputs[i].weighted, weights);
+  }
+}
+
+// The node that reads it first.
+std::string reader_of(const Graph& graph, Value value) {
+  for (const Node* node : graph.nodes()) {
+    if (std::ranges::count(node->in(), value.id()) > 0) return node->label();
+  }
+  return value.name();
+}
+
+// What a layer uses of another that it does not list would not be trained, nor saved.
+void expect_weights_of(const Layer& model, const StepGraph& step) {
+  const Variables weights = model.weights();
+  for (const auto& [variable, value] : step.tracer->variables()) {
+    if (!variable->trainable() || std::ranges::count(weights, variable) > 0) continue;
+    throw Error(
+        "fit: {} uses the weight {}, which is none of the model's, so it would be neither trained "
+        "nor saved; list the layer that has it in sublayers() of the layer that calls it, or make "
+        "a weight with .trainable = false",
+        reader_of(*step.graph, value), variable->name());
   }
 }
 
 void add_update(const StepGraph& step, Network& network, const Compiled& compiled) {
-  const Variables variables = Layer(LayerPtr(LayerPtr(), &network)).trainable_weights();
+  const Layer model(LayerPtr(LayerPtr(), &network));
+  expect_weights_of(model, step);
+  const Variables variables = model.trainable_weights();
   if (variables.empty())
     throw Error(
         "fit: the model has no trainable weights; set `trainable` on a layer that has some");
   const OptimizerState& state = compiled.optimizer_state();
   if (!state.variables().empty() && state.variables() != variables)
     throw Error("fit: which weights are trained was changed after compile; call compile again");
-  state.apply_gradients(GradientTape().gradient(step.loss, variables), variables);
+  state.apply_gradients(gradients(step.loss, traced(variables)), variables);
 }
 
 // All floats that commits other than the updates read from what is computed.
@@ -113,7 +151,6 @@ Values StepGraph::results() const {
 }
 
 Values call_root(Network& network, Tracer& tracer, const Values& in) {
-  const Tracer::LayerScope scope(tracer, network.trainable);
   Types types;
   for (const Value& value : in) types.push_back(value.type());
   network.ensure_built(types);
@@ -122,8 +159,8 @@ Values call_root(Network& network, Tracer& tracer, const Values& in) {
 
 StepGraph record_step(bool training, const std::function<void(StepGraph&)>& body) {
   StepGraph step;
-  step.graph = std::make_unique<Graph>();
-  step.tracer = std::make_unique<Tracer>(*step.graph, training);
+  step.graph = std::make_shared<Graph>();
+  step.tracer = std::make_shared<Tracer>(*step.graph, training);
   const TracerScope traces(*step.tracer);
   const UpdateScope collects(step.updates);
   body(step);

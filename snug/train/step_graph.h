@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "snug/nn/network.h"
@@ -13,16 +14,17 @@ namespace snug {
 // The types of what the data brings beside the inputs.
 struct TargetTypes {
   std::vector<Shape>
-      target_rows;        // Of each output: the shape of one row of targets as the user gives it.
-  bool weighted = false;  // A weight for each row.
+      target_rows;  // Of each output: the shape of one row of targets as the user gives it.
+  std::optional<Shape> weight_row;  // Of the weights of one row, where there are some.
 };
 
 struct StepGraph {
-  std::unique_ptr<Graph> graph;
-  std::unique_ptr<Tracer> tracer;
+  // Shared by copies: a step may be planned several times.
+  std::shared_ptr<Graph> graph;
+  std::shared_ptr<Tracer> tracer;
   Values inputs, targets;
   std::vector<TargetRule> target_rules;  // Of each target; empty in steps that users trace.
-  Value weights;                         // float32 [rows]; empty where there are none.
+  Value weights;  // float32 [rows, ...], as the losses; empty where there are none.
   Values predictions;
   Value loss;                       // The batch's total, a scalar; empty in prediction.
   std::vector<StepUpdate> updates;  // One for each apply_gradients.

@@ -18,6 +18,7 @@ class TerminateOnNaNDefinition final : public CallbackDefinition {
   }
 
   bool wants_batch_logs() const override { return true; }
+  bool ends_on_bad_step() const override { return !options_.raise_error; }
 
   void on_train_batch_end(int64_t batch, const Logs& logs) override {
     const auto loss = logs.find("loss");

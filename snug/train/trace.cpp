@@ -6,6 +6,7 @@
 #include "snug/base/threads.h"
 #include "snug/train/fit.h"
 #include "snug/train/guard_report.h"
+#include "snug/train/step_plan.h"
 
 namespace snug {
 
@@ -65,14 +66,11 @@ Step::Step(const BatchSpec& spec, const TraceOptions& options, const Function& f
   StepGraph step = traced_graph(spec, options.training, function);
   step.guarded = options.guard;
   const Target target{.threads = options.threads > 0 ? options.threads : hardware_threads()};
-  runner_ = std::make_unique<Runner>(
-      std::move(step), std::vector<int64_t>{spec.batch_size},
-      RunnerOptions{
-          .target = target,
-          .fuse = !options.keep_all,
-          .keep_all = options.keep_all,
-          .reproducible = options.reproducible,
-          .budget_bytes = make_budget(options.memory, /*whole_process=*/false).for_run()});
+  runner_ = plan_step(step, spec.batch_size, options.memory,
+                      {.target = target,
+                       .fuse = !options.keep_all,
+                       .keep_all = options.keep_all,
+                       .reproducible = options.reproducible});
   if (!arena_) arena_ = std::make_shared<StepArena>();
   Variables variables;
   for (const auto& [variable, value] : runner_->step().variables) variables.push_back(variable);
@@ -153,10 +151,14 @@ float Step::run(int64_t rows) {
   program_->compute(info_);
   check();
   program_->commit(info_);
+  end_run(rows);
+  return mean(result(0));
+}
+
+void Step::end_run(int64_t rows) {
   if (guard_) guard_->committed(*program_);
   info_.position += static_cast<uint64_t>(rows);
   ++steps_in_epoch_;
-  return mean(result(0));
 }
 
 void Step::check() {
@@ -178,8 +180,10 @@ float Step::operator()(const Batch& batch) { return run(take(batch)); }
 void Step::each_node(const Batch& batch, const std::function<void(const Node&)>& visit) {
   const int64_t rows = take(batch);
   begin_run(rows);
-  program_->run_each(info_, visit);
-  info_.position += static_cast<uint64_t>(rows);
+  program_->compute_each(info_, visit);
+  check();
+  program_->commit_each(info_, visit);
+  end_run(rows);
 }
 
 Tensor Step::result(int i) const {

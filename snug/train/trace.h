@@ -27,7 +27,8 @@ class StepArena {
 };
 
 struct TraceOptions {
-  // Every byte that the step adds stays within it. 0: what the machine leaves.
+  // Every byte that the step adds stays within it, kernels for whole batches included. 0: what the
+  // machine leaves.
   int64_t memory = 0;
   int threads = 0;            // 0: all cores.
   bool reproducible = false;  // As in FitOptions.
@@ -64,8 +65,8 @@ class Step {
   Tensor result(int i) const;
   int result_count() const { return static_cast<int>(runner_->step().predictions.size()); }
 
-  // Runs node by node and calls `visit` after each; tensor() reads any value by then computed.
-  // Needs keep_all.
+  // Runs node by node and calls `visit` after each; tensor() reads any value by then computed. What
+  // commits runs last, behind the guard. Needs keep_all.
   void each_node(const Batch& batch, const std::function<void(const Node&)>& visit);
   Tensor tensor(Value value) const { return program_->tensor(value); }
 
@@ -83,9 +84,10 @@ class Step {
   void begin_run(int64_t rows);
   float run(int64_t rows);
   void check();
+  void end_run(int64_t rows);
 
   BatchSpec spec_;
-  std::unique_ptr<Runner> runner_;
+  std::shared_ptr<Runner> runner_;
   std::shared_ptr<StepArena> arena_;
   std::byte* bound_to_ = nullptr;
   Program* program_ = nullptr;        // Of the last run.

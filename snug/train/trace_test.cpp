@@ -221,6 +221,53 @@ TEST(Trace, GradientOfAVectorIsThatOfItsSum) {
   EXPECT_EQ(step.result(1).as<float>()[0], 4);
 }
 
+// A table's gradient is one like any other; what goes to the optimizer as it is stays rows.
+TEST(Trace, GradientsOfTables) {
+  const std::vector<int32_t> ids = {2, 0, 2, 3};
+  const std::vector<float> y = {1, 2, 3, 4};
+  const Dataset dataset = Dataset::from_tensor_slices(Array(ids), Array(y)).batch(4);
+  const auto table_after = [&](double clip, double* norm) {
+    const Layer table = Embedding(5, 2);
+    const OptimizerState optimizer(SGD({.learning_rate = 1}));
+    Step step = trace(dataset.spec(), {}, [&](const Values& x, const Values&) {
+      const Value loss = ops::sum(ops::square(table(x[0])));
+      Values gradients = GradientTape().gradient(loss, table.trainable_weights());
+      const Value squares = ops::sum(ops::square(gradients[0])), whole = gradients[0];
+      if (clip > 0) gradients[0] = ops::clip(gradients[0], -clip, clip);
+      optimizer.apply_gradients(gradients, table.trainable_weights());
+      return Values{squares, whole};
+    });
+    for (const Batch& batch : dataset) *norm = step(batch);
+    EXPECT_EQ(step.result(1).type.shape, (Shape{5, 2}));
+    const std::vector<float> values = table.get_weights()[0];
+    const std::span<const float> given = step.result(1).as<float>();
+    EXPECT_EQ(given[2], 0);  // Row 1 is not in the batch.
+    EXPECT_NE(given[4], 0);
+    return values;
+  };
+  double norm = 0, clipped_norm = 0;
+  const std::vector<float> plain = table_after(0, &norm);
+  EXPECT_GT(norm, 0);
+  EXPECT_EQ(table_after(100, &clipped_norm), plain);
+  EXPECT_EQ(clipped_norm, norm);
+}
+
+TEST(Trace, RowsOfATableReachTheOptimizer) {
+  const std::vector<int32_t> ids = {2, 0};
+  const std::vector<float> y = {1, 2};
+  const Dataset dataset = Dataset::from_tensor_slices(Array(ids), Array(y)).batch(2);
+  const Layer table = Embedding(5, 2);
+  const OptimizerState optimizer(SGD());
+  Step step = trace(dataset.spec(), {}, [&](const Values& x, const Values&) {
+    const Value loss = ops::sum(table(x[0]));
+    optimizer.apply_gradients(GradientTape().gradient(loss, table.trainable_weights()),
+                              table.trainable_weights());
+    return loss;
+  });
+  for (const ProblemNode& node : step.program().problem().nodes)
+    EXPECT_EQ(node.name.find("dense_rows"), std::string::npos) << node.name;
+}
+
 TEST(Trace, NodeByNode) {
   const Rows rows(8, 3);
   Sequential model = regression_model(3);
@@ -279,6 +326,35 @@ TEST(Trace, Mistakes) {
   const Tensor wrong{{DType::float32, {8, 2}}, const_cast<float*>(rows.x.data())};
   const Tensor y{{DType::float32, {8}}, const_cast<float*>(rows.y.data())};
   EXPECT_THROW(step(Batch{.rows = 8, .x = {wrong}, .y = {y}}), Error);
+}
+
+// What commits waits for the guard here, too.
+TEST(Trace, NodeByNodeBehindTheGuard) {
+  Rows rows(8, 3);
+  Sequential model = regression_model(3);
+  const OptimizerState optimizer(SGD());
+  const Dataset dataset = batches(rows, 8);
+  const auto traced_step = [&] {
+    return trace(dataset.spec(), {.keep_all = true}, [&](const Values& x, const Values& y) {
+      const Value loss = MeanSquaredError()(ops::reshape(y[0], {kRows, 1}), model(x[0]));
+      optimizer.apply_gradients(GradientTape().gradient(loss, model.trainable_variables()),
+                                model.trainable_variables());
+      return loss;
+    });
+  };
+  Step step = traced_step();
+  const auto before = model.get_weights();
+  std::vector<float> bad(24, INFINITY);
+  const Tensor x{{DType::float32, {8, 3}}, bad.data()};
+  const Tensor y{{DType::float32, {8}}, rows.y.data()};
+  int committed = 0;
+  const auto count = [&](const Node& node) { committed += node.commits() ? 1 : 0; };
+  EXPECT_THROW(step.each_node(Batch{.rows = 8, .x = {x}, .y = {y}}, count), NumericsError);
+  EXPECT_EQ(committed, 0);
+  EXPECT_EQ(model.get_weights(), before);
+  for (const Batch& batch : dataset) step.each_node(batch, count);
+  EXPECT_GT(committed, 0);
+  EXPECT_NE(model.get_weights(), before);
 }
 
 }  // namespace

@@ -255,10 +255,18 @@ TEST(Step, RunsNodeByNodeWithEveryValueReadable) {
   const Arena arena(program.arena_bytes());
   program.bind(arena.data(), memory.outside);
   int visited = 0;
-  program.run_each({}, [&](const Node& node) {
+  const auto visit = [&](const Node& node) {
     ++visited;
     for (const int value : node.out())
       EXPECT_NE(program.tensor(Value(step.graph, value)).data, nullptr);
+  };
+  program.compute_each({}, [&](const Node& node) {
+    visit(node);
+    EXPECT_FALSE(node.commits()) << node.label();
+  });
+  program.commit_each({}, [&](const Node& node) {
+    visit(node);
+    EXPECT_TRUE(node.commits()) << node.label();
   });
   EXPECT_GT(visited, 20);
 }
