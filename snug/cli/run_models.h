@@ -16,6 +16,7 @@ class RunModels final : public Callback {
   // The folder, which is made only when the run has been planned.
   void save_to(const Path& folder) { folder_ = folder; }
 
+  bool wants_batch_logs() const override { return false; }
   size_t passing_bytes(const Model& model) const override;
   void on_epoch_end(int epoch, Logs& logs) override;
   void on_train_end(const Logs& logs) override;

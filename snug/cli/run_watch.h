@@ -30,6 +30,7 @@ class RunWatch final : public Callback {
 
   void on_epoch_end(int epoch, Logs& logs) override;
   size_t held_bytes(const Model& model) const override;
+  bool wants_batch_logs() const override { return false; }
   void on_train_batch_end(int64_t, const Logs&) override { ++steps_; }
   void state(StateVisitor& visitor) override;
 
