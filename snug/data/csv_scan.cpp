@@ -1,6 +1,7 @@
 #include "snug/data/csv_scan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -88,12 +89,30 @@ class NumberMemory {
   size_t chunk_bytes_ = 0, used_ = 0;
 };
 
+// What of the numbers all lanes together may keep. They ask before they parse: a round of blocks
+// has many times as many.
+class NumberRoom {
+ public:
+  explicit NumberRoom(size_t bytes) : left_(static_cast<int64_t>(bytes)) {}
+
+  // Once there was none, there is none any more: a table is kept whole or not at all.
+  bool take(size_t bytes) {
+    const auto wanted = static_cast<int64_t>(bytes);
+    return left_.fetch_sub(wanted, std::memory_order_relaxed) >= wanted;
+  }
+
+ private:
+  std::atomic<int64_t> left_;
+};
+
 // What one thread needs to look at blocks, and the values that it has seen in all of them.
 class LaneScan {
  public:
-  LaneScan(size_t columns, size_t most_bytes, const std::vector<bool>& wants_values)
+  LaneScan(size_t columns, size_t most_bytes, const std::vector<bool>& wants_values,
+           NumberRoom& room)
       : values_(columns, Vocabulary(most_bytes)),
         wants_values_(wants_values),
+        room_(room),
         cells_(columns),
         sums_(columns) {}
 
@@ -137,8 +156,10 @@ class LaneScan {
   void add_rows(int file) {
     std::vector<ColumnScan>& columns = slot_->found.columns;
     for (size_t row = 0; row < cells_.rows(); ++row) count(cells_.record(row), cells_.line(row));
+    const size_t cells = cells_.rows() * columns.size();
+    keep_ = keep_ && room_.take(cells * sizeof(double) + sizeof(TableNumbers::Piece));
     if (keep_) {
-      cells_.parse(numbers_.next(cells_.rows() * columns.size()));
+      cells_.parse(numbers_.next(cells));
     } else {
       cells_.parse();
     }
@@ -218,6 +239,7 @@ class LaneScan {
 
   std::vector<Vocabulary> values_;
   std::vector<bool> wants_values_;
+  NumberRoom& room_;
   CsvCells cells_;
   BlockSums sums_;
   SlotScan* slot_ = nullptr;
@@ -232,7 +254,7 @@ class LaneScan {
 class Scan {
  public:
   Scan(CsvTable& table, const TableScanOptions& options, const std::vector<bool>& wants_values)
-      : options_(options),
+      : room_(options.most_number_bytes),
         blocks_(table, csv_threads(options.threads), slots_of(table.names().size(), options)) {
     constexpr size_t kMostBytes = size_t{8} << 20;
     const size_t columns = table.names().size();
@@ -242,7 +264,8 @@ class Scan {
       column.wants_hash = options.hashes;
       column.wants_sketch = std::ranges::count(options.medians_of, column.name) > 0;
     }
-    for (size_t i = 0; i < blocks_.lanes(); ++i) lanes_.emplace_back(columns, most, wants_values);
+    for (size_t i = 0; i < blocks_.lanes(); ++i)
+      lanes_.emplace_back(columns, most, wants_values, room_);
     for (size_t i = 0; i < blocks_.slots(); ++i)
       slots_.emplace_back().found.columns = whole_.columns;
     if (options.most_number_bytes > 0) whole_.numbers.emplace();
@@ -277,9 +300,7 @@ class Scan {
     for (size_t i = 0; i < whole_.columns.size(); ++i)
       whole_.columns[i].merge(slot.found.columns[i]);
     if (!whole_.numbers) return;
-    for (const TableNumbers::Piece& piece : slot.numbers)
-      number_bytes_ += piece.values.size_bytes() + sizeof(piece);
-    if (!slot.all_numbers || number_bytes_ > options_.most_number_bytes) {
+    if (!slot.all_numbers) {
       whole_.numbers.reset();
       for (LaneScan& lane : lanes_) lane.number_memory().clear();
       return;
@@ -295,12 +316,11 @@ class Scan {
     return std::clamp<size_t>(1024 / columns, columns > kMany ? 1 : 4, most);
   }
 
-  const TableScanOptions& options_;
+  NumberRoom room_;
   TableScan whole_;
   CsvBlocks blocks_;
   std::vector<LaneScan> lanes_;
   std::vector<SlotScan> slots_;
-  size_t number_bytes_ = 0;
 };
 
 TableScan scan_once(CsvTable& table, const TableScanOptions& options,
