@@ -164,9 +164,10 @@ void augment_rows(Session& session) {
 }
 
 // `shuffle: blocks` reads stretches of rows and mixes those of a window, for disks on which single
-// rows take long.
+// rows take long. The window is the same under any budget that has room for it, so that the order
+// of the rows is.
 void shuffle_by_blocks(Session& session) {
-  constexpr int64_t kPart = 8, kDefaultWindow = 32_MiB;
+  constexpr int64_t kPart = 8, kWindow = 32_MiB;
   const YamlValue* word = session.run.section("fit")->find("shuffle");
   if (word == nullptr || !word->is_scalar() || word->text != "blocks") return;
   FitOptions& fit = session.fit;
@@ -177,7 +178,7 @@ void shuffle_by_blocks(Session& session) {
     fit.validation_data = split.validation;
     fit.validation_split = 0;
   }
-  const int64_t window = fit.memory > 0 ? fit.memory / kPart : kDefaultWindow;
+  const int64_t window = fit.memory > 0 ? std::min(fit.memory / kPart, kWindow) : kWindow;
   session.data = data::block_shuffled(session.data, {.seed = fit.seed, .window_bytes = window});
 }
 

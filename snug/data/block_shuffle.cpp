@@ -99,6 +99,9 @@ class BlockShuffledSource final : public RandomSource {
   bool reorders() const override {
     return options_.reshuffle_each_iteration || source_->reorders();
   }
+  std::string order() const override {
+    return fmt::format("windows of {} x {} rows", window_blocks_, block_rows_);
+  }
   std::string place(int field, int64_t row) override {
     return source_->place(field, order_->place(row).row);
   }
