@@ -77,6 +77,13 @@ RowRange training_rows_of(const Source& data, const FitOptions& options) {
         "fit: validation_split needs rows that can be numbered; give validation_data for a "
         "generator");
   }
+  if (data.reorders()) {
+    throw Error(
+        "fit: validation_split is {}, but the data has its rows in another order in each epoch, so "
+        "rows would be validated with after they were trained on; give validation_data, split "
+        "before it is shuffled (data::split), or let fit shuffle",
+        options.validation_split);
+  }
   const int64_t at = first_validation_row(*rows, options.validation_split);
   if (at == 0 || at == *rows) {
     throw Error(
