@@ -13,6 +13,7 @@
 #include "snug/base/random.h"
 #include "snug/data/permutation.h"
 #include "snug/data/row_subset.h"
+#include "snug/data/shared_source.h"
 
 namespace snug {
 namespace {
@@ -184,8 +185,9 @@ SplitData split(const SourcePtr& source, const SplitOptions& options) {
   }
   warn_of_sides(*source, [&](int64_t row) { return validation.contains(row); });
   RowSubset rest = validation.rest();
-  return {.train = subset(source, std::move(rest)),
-          .validation = subset(source, std::move(validation))};
+  const SourcePtr both = shared(source);
+  return {.train = subset(both, std::move(rest)),
+          .validation = subset(both, std::move(validation))};
 }
 
 }  // namespace data

@@ -27,9 +27,10 @@ struct SplitData {
   SourcePtr train, validation;
 };
 
-// Needs random access. A random split holds one bit a row at most; a stratified one reads all
-// labels, which must be whole numbers. Throws Error where it cannot be made or a side would be
-// empty. Where labels are classes, a warning in the log names those that only one side has.
+// Needs random access. The two sides may be read by two threads. A random split holds one bit a row
+// at most; a stratified one reads all labels, which must be whole numbers. Throws Error where it
+// cannot be made or a side would be empty. Where labels are classes, a warning in the log names
+// those that only one side has.
 SplitData split(const SourcePtr& source, const SplitOptions& options);
 
 // The warning alone, for the tail: rows from `first` on are validated with.

@@ -6,6 +6,7 @@
 #include "snug/base/error.h"
 #include "snug/base/memory.h"
 #include "snug/base/threads.h"
+#include "snug/data/shared_source.h"
 #include "snug/train/fit.h"
 #include "snug/train/lint.h"
 #include "snug/train/room.h"
@@ -123,6 +124,8 @@ class FitPlanner {
     if (!was_defined) lint(model.network(), compiled.options());
     model.network().set_paths();
     setup_.training_rows = training_rows_of(*data, options);
+    // Training and validation read the same source then, ahead of their steps.
+    if (setup_.training_rows.count != data->rows()) data_ = data::shared(data);
     setup_.batch_size = batch_size_of(setup_.training_rows.count, options);
   }
 
