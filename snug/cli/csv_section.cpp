@@ -332,7 +332,7 @@ static void expect_fitted(const YamlValue& data, std::string_view key,
 }
 
 // What a model reads of its columns stays as it was fitted. What becomes of categories that it does
-// not know may be said anew.
+// not know, and of numbers that were missing nowhere, may be said anew.
 static void say_anew(const YamlValue& data, Columns& fitted) {
   expect_fitted(data, "label", fitted.labels);
   expect_fitted(data, "sample_weight",
@@ -345,6 +345,11 @@ static void say_anew(const YamlValue& data, Columns& fitted) {
     if (column == fitted.columns.end())
       settings->fail("the model was trained on a table without a column \"{}\"", item.key);
     const ColumnSetting wish = read_column(item.value);
+    // The mean is kept in any case. Models that were trained before 2026-11-19 refuse numbers that
+    // were missing nowhere.
+    const bool refuses = column->is_number() && column->missing == MissingRule::refuse;
+    if (refuses && wish.missing == MissingRule::mean && fitted.is_input(*column))
+      column->missing = MissingRule::mean;
     expect_fitted(item, wish, *column);
     if (!wish.unseen_is_missing) continue;
     expect_unseen(item, fitted, *column);
@@ -362,6 +367,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
   data::CsvOptions options =
       read_options(run, data, request.cache, fitted ? &*fitted : nullptr, request.inputs_only);
   options.files = files_of(run, train);
+  options.wishes.mean_for_others = !request.trained;
   options.bad_rows.check = check_line(run, data, train, request);
   const data::CsvData rows = open_table(train, options);
   if (request.trained && !fitted) refuse_learned(data, rows.columns);

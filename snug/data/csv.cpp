@@ -22,6 +22,8 @@
 namespace snug::data {
 namespace {
 
+// Of what is chosen for columns and of rows in the cache: another one when they are made otherwise.
+constexpr int kVersion = 2;
 constexpr int64_t kRoomBytes = int64_t{256} << 20;  // What is left free on the cache's disk.
 
 // The disk of the cache is full: rows are parsed when they are read.
@@ -265,9 +267,10 @@ class Packing {
 Path packed_path(const CsvOptions& options, const std::string& identity) {
   if (options.cache.empty()) return {};
   std::string key = identity;
-  key += fmt::format("{}|{}|{}|{}|{}\n", static_cast<int>(options.bad_rows.policy),
+  key += fmt::format("{}|{}|{}|{}|{}|{}\n", kVersion, static_cast<int>(options.bad_rows.policy),
                      options.bad_rows.most, options.header ? (*options.header ? 1 : 0) : 2,
                      static_cast<int>(options.delimiter), options.wishes.weight);
+  if (!options.wishes.mean_for_others) key += "as it stands\n";
   for (const std::string& label : options.wishes.labels) key += label + "\n";
   for (const auto& [name, setting] : options.wishes.settings) {
     key += fmt::format("{}|{}|{}|{}|{}\n", name, setting.use ? static_cast<int>(*setting.use) : -1,
@@ -326,6 +329,7 @@ Columns learned_columns(const CsvOptions& options, CsvTable& table,
                         std::optional<TableNumbers>& numbers) {
   TableScanOptions scan_options{.values_of_numbers = false,
                                 .values_of = {},
+                                .labels = options.wishes.labels,
                                 .medians_of = {},
                                 .most_number_bytes = static_cast<size_t>(options.most_in_memory),
                                 .threads = options.threads};

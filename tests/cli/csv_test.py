@@ -446,6 +446,18 @@ class Predict(Case):
                 self.refuses(2, f"column \"{column}\" is {what}, for which unseen means nothing",
                              words=(*words, "data=missing.csv", f"data.columns={{{column}: {{unseen: missing}}}}"))
 
+    def test_a_number_that_was_missing_nowhere_may_be_missing_now(self):
+        self.write_table("bad.csv", [["", "Private", "40"]], header="age, workclass, hours")
+        words = ("predict", "run.yaml", "data=bad.csv", "--output", "o.csv")
+        self.passes("fit", "run.yaml")
+        self.passes(*words)
+        expected = self.read("o.csv")
+        # As models from before have it.
+        self.passes("fit", "run.yaml", "data.columns={age: {missing: refuse}}")
+        self.refuses(4, "column age is \"\", but a value was expected", words=words)
+        self.passes(*words, "data.columns={age: {missing: mean}}")
+        self.assertEqual(self.read("o.csv"), expected)
+
     def test_columns_stay_as_they_were_fitted(self):
         self.passes("fit", "run.yaml", "data.columns={age: min_max}")
         words = ("evaluate", "runs/run/1/best.keras", "data=test.csv")

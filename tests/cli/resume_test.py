@@ -111,7 +111,7 @@ fit: {loss: binary_crossentropy, epochs: 1}
         done = self.snug("fit", "run.yaml", "--resume", "--epochs", "2")
         self.assertNotIn("the run file has changed", done.stderr)
         self.assertIn("the columns of the data are not what they were when this run was started last: "
-                      "data.columns.colour.missing is refuse, and was category; data.columns.colour.use is standardise, and was one_hot",
+                      "data.columns.colour.missing is mean, and was category; data.columns.colour.use is standardise, and was one_hot",
                       done.stderr)
         self.assertNotIn("take the changes back", done.stderr)
         # What the file says itself is an edit.
