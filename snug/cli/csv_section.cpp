@@ -357,6 +357,17 @@ static void say_anew(const YamlValue& data, Columns& fitted) {
   }
 }
 
+// Rows on both sides of one that is left out would be neighbours of a sequence.
+static SourcePtr in_sequence(const YamlValue& data, const data::CsvData& rows) {
+  const YamlValue* timeseries = data.find("timeseries");
+  if (timeseries != nullptr && rows.bad_rows > 0)
+    timeseries->fail(
+        "{} bad rows are left out, and sequences would go on over the gaps as if there were none; "
+        "mend the rows, or give on_bad_row: impute",
+        rows.bad_rows);
+  return as_timeseries(data, rows.source);
+}
+
 RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request) {
   expect_keys(data, kKeys, "setting of data for CSV files");
   const YamlValue &train = *data.find("train"), *validation = data.find("validation");
@@ -372,7 +383,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
   const data::CsvData rows = open_table(train, options);
   if (request.trained && !fitted) refuse_learned(data, rows.columns);
   report(train, rows, /*with_columns=*/!fitted);
-  RunData opened{.train = as_timeseries(data, rows.source),
+  RunData opened{.train = in_sequence(data, rows),
                  .columns = fitted ? *fitted : rows.columns,
                  .bad_rows = options.bad_rows,
                  .left_out = rows.bad_rows};
@@ -384,7 +395,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
   options.like = &*opened.columns;
   const data::CsvData other = open_table(*validation, options);
   report(*validation, other, /*with_columns=*/false);
-  opened.validation = as_timeseries(data, other.source);
+  opened.validation = in_sequence(data, other);
   opened.left_out += other.bad_rows;
   return opened;
 }

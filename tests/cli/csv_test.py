@@ -297,6 +297,17 @@ class BadRows(Case):
         self.assertIn("column 1 is nan", rejected)
 
 
+    def test_sequences_do_not_go_over_rows_that_are_left_out(self):
+        rows = [[str(i % 7), str(i % 5), str(i % 2)] for i in range(60)]
+        rows[20][0] = "seven"
+        self.write_table("adult.csv", rows, header="a, b, income")
+        data = ", on_bad_row: skip, bad_rows_at_most: 1, timeseries: {sequence_length: 3}"
+        self.edit(", validation: test.csv, label: income", ", label: income" + data, "  - dense: {units: 16", "  - flatten\n  - dense: {units: 16")
+        self.refuses(2, "1 bad rows are left out, and sequences would go on over the gaps", "on_bad_row: impute")
+        self.edit(", validation: test.csv, label: income", ", label: income" + data.replace("skip", "impute"),
+                  "  - dense: {units: 16", "  - flatten\n  - dense: {units: 16")
+        self.passes("fit", "run.yaml")
+
     def test_names_are_no_amounts(self):
         sorts = [[row[0], row[1]] for row in adult_rows(60, 1)]
         self.write_table("adult.csv", sorts, header="age, sort")
