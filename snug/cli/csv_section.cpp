@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include "snug/base/log.h"
 #include "snug/cli/line_settings.h"
@@ -340,10 +341,13 @@ static void say_anew(const YamlValue& data, Columns& fitted) {
   const YamlValue* settings = data.find("columns");
   if (settings == nullptr) return;
   settings->expect_map("a map of columns, such as {age: standardise}");
+  std::unordered_map<std::string_view, Column*> columns;
+  for (Column& column : fitted.columns) columns.emplace(column.name, &column);
   for (const YamlItem& item : settings->items) {
-    const auto column = std::ranges::find(fitted.columns, item.key, &Column::name);
-    if (column == fitted.columns.end())
+    const auto found = columns.find(item.key);
+    if (found == columns.end())
       settings->fail("the model was trained on a table without a column \"{}\"", item.key);
+    Column* column = found->second;
     const ColumnSetting wish = read_column(item.value);
     // The mean is kept in any case. Models that were trained before 2026-11-19 refuse numbers that
     // were missing nowhere.
@@ -412,15 +416,22 @@ static void set_clip(YamlValue& value, const Column& column) {
   }
 }
 
+// Those that are named stay where they stand; the others follow. Not by at(), which looks through
+// all of them.
 void set_columns(RunFile& run, const Columns& columns) {
   YamlValue& data = run.tree.at("data", run.file);
   data.at("header", run.file).set_text(columns.has_header ? "true" : "false");
   YamlValue& map = data.at("columns", run.file);
   map.kind = YamlValue::Kind::map;
+  std::unordered_map<std::string, size_t> places;
+  for (const YamlItem& item : map.items) places.emplace(item.key, places.size());
   for (const Column& column : columns.columns) {
-    YamlValue& value = map.at(column.name, run.file);
+    const auto [place, is_new] = places.emplace(column.name, map.items.size());
+    if (is_new) map.items.push_back({.key = column.name, .where = run.file, .value = {}});
+    YamlValue& value = map.items[place->second].value;
     value = YamlValue{};
     value.where = run.file;
+    value.path = fmt::format("{}.{}", map.path, column.name);
     value.kind = YamlValue::Kind::map;
     value.at("use", run.file).set_text(name_of(column.use));
     if (column.use == ColumnUse::drop) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
@@ -17,13 +18,19 @@ constexpr size_t kMostOneHot = 256;
 
 enum class Role { input, label, weight };
 
-void check_name(std::string_view name, const std::vector<ColumnScan>& scans, std::string_view what,
-                std::string_view file) {
+void check_names(const ColumnWishes& wishes, const std::vector<ColumnScan>& scans,
+                 std::string_view file) {
   std::vector<std::string_view> names;
   for (const ColumnScan& scan : scans) names.push_back(scan.name);
-  if (std::ranges::find(names, name) != names.end()) return;
-  throw Error("{}: there is no column \"{}\" for {}; {}", file, name, what,
-              did_you_mean(name, names));
+  const std::unordered_set<std::string_view> known(names.begin(), names.end());
+  const auto check = [&](std::string_view name, std::string_view what) {
+    if (known.contains(name)) return;
+    throw Error("{}: there is no column \"{}\" for {}; {}", file, name, what,
+                did_you_mean(name, names));
+  };
+  for (const std::string& label : wishes.labels) check(label, "label");
+  if (!wishes.weight.empty()) check(wishes.weight, "sample_weight");
+  for (const auto& [name, setting] : wishes.settings) check(name, "columns");
 }
 
 // A text that almost every row has for itself says nothing about other rows. Of few texts, nine of
@@ -259,9 +266,7 @@ void add_doubts(const ColumnScan& scan, const Column& column, bool chosen,
 
 Columns choose_columns(const std::vector<ColumnScan>& scans, const ColumnWishes& wishes,
                        std::string_view file) {
-  for (const std::string& label : wishes.labels) check_name(label, scans, "label", file);
-  if (!wishes.weight.empty()) check_name(wishes.weight, scans, "sample_weight", file);
-  for (const auto& [name, setting] : wishes.settings) check_name(name, scans, "columns", file);
+  check_names(wishes, scans, file);
   Columns columns{.columns = {}, .labels = wishes.labels, .weight = wishes.weight};
   for (const ColumnScan& scan : scans) {
     const bool label = std::ranges::find(wishes.labels, scan.name) != wishes.labels.end();

@@ -341,15 +341,13 @@ std::vector<ValueUse> wanted_values(CsvTable& table, const TableScanOptions& opt
     if (record.cells.size() != uses.size()) continue;
     for (size_t c = 0; c < uses.size(); ++c) first.columns[c].add(record.cells[c], record.line);
   }
-  const auto is_among = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::ranges::find(names, name) != names.end();
-  };
+  const std::unordered_set<std::string_view> wished(options.values_of.begin(),
+                                                    options.values_of.end());
   for (size_t i = 0; i < uses.size(); ++i) {
     const std::string& name = table.names()[i];
-    const bool is_number = first.columns[i].is_number();
-    if (is_number && !is_among(options.values_of, name)) {
+    if (first.columns[i].is_number() && !wished.contains(name)) {
       uses[i] = options.values_of_numbers ? ValueUse::numbers : ValueUse::nothing;
-    } else if (is_among(options.labels, name)) {
+    } else if (std::ranges::find(options.labels, name) != options.labels.end()) {
       uses[i] = ValueUse::label;
     }
   }
