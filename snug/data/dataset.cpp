@@ -30,6 +30,12 @@ DType batch_dtype(const Field& field) {
   }
 }
 
+DType held_dtype(const Field& field) {
+  const bool is_wide = field.stored == StoredType::int64 || field.stored == StoredType::uint32 ||
+                       field.stored == StoredType::uint64;
+  return is_wide && field.role != FieldRole::weight ? DType::int64 : batch_dtype(field);
+}
+
 Dataset::Dataset(SourcePtr source)
     : source_(data::shared(std::move(source))),
       passes_(std::make_shared<uint64_t>(0)),
