@@ -1,7 +1,9 @@
 // The rows of a source in two: to train on, and to validate with.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "snug/data/source.h"
 
@@ -21,6 +23,8 @@ struct SplitOptions {
   double share = 0.2;  // Of the rows, for validation: more than 0, less than 1.
   SplitKind kind = SplitKind::tail;
   uint64_t seed = 0;
+  std::vector<std::string> class_names;  // For messages; empty: classes are numbers.
+  bool warns = true;                     // If not, classes are not looked at for it.
 };
 
 struct SplitData {
@@ -34,7 +38,8 @@ struct SplitData {
 SplitData split(const SourcePtr& source, const SplitOptions& options);
 
 // The warning alone, for the tail: rows from `first` on are validated with.
-void warn_of_missing_classes(Source& source, int64_t first);
+void warn_of_missing_classes(Source& source, int64_t first,
+                             const std::vector<std::string>& class_names = {});
 
 }  // namespace data
 }  // namespace snug
