@@ -140,6 +140,7 @@ data::CsvOptions read_options(const RunFile& run, const YamlValue& data, const P
   options.bad_rows = read_bad_rows(run, data, cache);
   options.cache = cache;
   options.most_in_memory = memory_for_rows(run);
+  options.threads = threads_of(run);
   return options;
 }
 

@@ -170,7 +170,7 @@ class Fit(Case):
         self.write("run.yaml", text)
         result = self.snug("fit", "run.yaml")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("all 100 rows of class 0 are on the training side", result.stderr)
+        self.assertIn("all 100 rows of class \"a\" are on the training side", result.stderr)
         for kind in ("random", "stratified"):
             self.write("run.yaml", text.replace("label: income", f"label: income, split: {kind}"))
             result = self.snug("fit", "run.yaml")
