@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include "snug/base/log.h"
 #include "snug/cli/line_settings.h"
@@ -139,6 +140,7 @@ data::CsvOptions read_options(const RunFile& run, const YamlValue& data, const P
   options.bad_rows = read_bad_rows(run, data, cache);
   options.cache = cache;
   options.most_in_memory = memory_for_rows(run);
+  options.threads = threads_of(run);
   return options;
 }
 
@@ -332,7 +334,7 @@ static void expect_fitted(const YamlValue& data, std::string_view key,
 }
 
 // What a model reads of its columns stays as it was fitted. What becomes of categories that it does
-// not know may be said anew.
+// not know, and of numbers that were missing nowhere, may be said anew.
 static void say_anew(const YamlValue& data, Columns& fitted) {
   expect_fitted(data, "label", fitted.labels);
   expect_fitted(data, "sample_weight",
@@ -340,16 +342,35 @@ static void say_anew(const YamlValue& data, Columns& fitted) {
   const YamlValue* settings = data.find("columns");
   if (settings == nullptr) return;
   settings->expect_map("a map of columns, such as {age: standardise}");
+  std::unordered_map<std::string_view, Column*> columns;
+  for (Column& column : fitted.columns) columns.emplace(column.name, &column);
   for (const YamlItem& item : settings->items) {
-    const auto column = std::ranges::find(fitted.columns, item.key, &Column::name);
-    if (column == fitted.columns.end())
+    const auto found = columns.find(item.key);
+    if (found == columns.end())
       settings->fail("the model was trained on a table without a column \"{}\"", item.key);
+    Column* column = found->second;
     const ColumnSetting wish = read_column(item.value);
+    // The mean is kept in any case. Models that were trained before 2026-11-19 refuse numbers that
+    // were missing nowhere.
+    const bool refuses = column->is_number() && column->missing == MissingRule::refuse;
+    if (refuses && wish.missing == MissingRule::mean && fitted.is_input(*column))
+      column->missing = MissingRule::mean;
     expect_fitted(item, wish, *column);
     if (!wish.unseen_is_missing) continue;
     expect_unseen(item, fitted, *column);
     column->unseen_is_missing = *wish.unseen_is_missing;
   }
+}
+
+// Rows on both sides of one that is left out would be neighbours of a sequence.
+static SourcePtr in_sequence(const YamlValue& data, const data::CsvData& rows) {
+  const YamlValue* timeseries = data.find("timeseries");
+  if (timeseries != nullptr && rows.bad_rows > 0)
+    timeseries->fail(
+        "{} bad rows are left out, and sequences would go on over the gaps as if there were none; "
+        "mend the rows, or give on_bad_row: impute",
+        rows.bad_rows);
+  return as_timeseries(data, rows.source);
 }
 
 RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& request) {
@@ -362,11 +383,12 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
   data::CsvOptions options =
       read_options(run, data, request.cache, fitted ? &*fitted : nullptr, request.inputs_only);
   options.files = files_of(run, train);
+  options.wishes.mean_for_others = !request.trained;
   options.bad_rows.check = check_line(run, data, train, request);
   const data::CsvData rows = open_table(train, options);
   if (request.trained && !fitted) refuse_learned(data, rows.columns);
   report(train, rows, /*with_columns=*/!fitted);
-  RunData opened{.train = as_timeseries(data, rows.source),
+  RunData opened{.train = in_sequence(data, rows),
                  .columns = fitted ? *fitted : rows.columns,
                  .bad_rows = options.bad_rows,
                  .left_out = rows.bad_rows};
@@ -378,7 +400,7 @@ RunData open_csv(const RunFile& run, const YamlValue& data, const DataRequest& r
   options.like = &*opened.columns;
   const data::CsvData other = open_table(*validation, options);
   report(*validation, other, /*with_columns=*/false);
-  opened.validation = as_timeseries(data, other.source);
+  opened.validation = in_sequence(data, other);
   opened.left_out += other.bad_rows;
   return opened;
 }
@@ -395,15 +417,22 @@ static void set_clip(YamlValue& value, const Column& column) {
   }
 }
 
+// Those that are named stay where they stand; the others follow. Not by at(), which looks through
+// all of them.
 void set_columns(RunFile& run, const Columns& columns) {
   YamlValue& data = run.tree.at("data", run.file);
   data.at("header", run.file).set_text(columns.has_header ? "true" : "false");
   YamlValue& map = data.at("columns", run.file);
   map.kind = YamlValue::Kind::map;
+  std::unordered_map<std::string, size_t> places;
+  for (const YamlItem& item : map.items) places.emplace(item.key, places.size());
   for (const Column& column : columns.columns) {
-    YamlValue& value = map.at(column.name, run.file);
+    const auto [place, is_new] = places.emplace(column.name, map.items.size());
+    if (is_new) map.items.push_back({.key = column.name, .where = run.file, .value = {}});
+    YamlValue& value = map.items[place->second].value;
     value = YamlValue{};
     value.where = run.file;
+    value.path = fmt::format("{}.{}", map.path, column.name);
     value.kind = YamlValue::Kind::map;
     value.at("use", run.file).set_text(name_of(column.use));
     if (column.use == ColumnUse::drop) continue;

@@ -370,6 +370,14 @@ CompileOptions compile_options(const RunFile& run, const CompileOptions& loaded)
   return options;
 }
 
+int threads_of(const RunFile& run) {
+  const YamlValue* fit = run.section("fit");
+  const YamlValue* threads = fit != nullptr ? fit->find("threads") : nullptr;
+  return threads == nullptr
+             ? 0
+             : static_cast<int>(std::clamp<int64_t>(threads->as_int(), 0, kMostThreads));
+}
+
 FitOptions fit_options(const RunFile& run) {
   const YamlValue& fit = fit_of(run);
   FitSettings read;

@@ -95,7 +95,8 @@ std::string kept_settings(const data::ImageFolderOptions& options,
 SourcePtr open_images(const RunFile& run, const YamlValue& files, bool inputs_only,
                       std::string& fitted) {
   expect_keys(files, kImageKeys, "setting of an image folder");
-  data::ImageFolderOptions options{.folder = run.path(*files.find("image_folder"))};
+  data::ImageFolderOptions options{.folder = run.path(*files.find("image_folder")),
+                                   .threads = threads_of(run)};
   read_kept(fitted, options);
   read_folder(files, options);
   // What is left out is found when the rows are checked.

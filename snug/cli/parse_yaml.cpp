@@ -7,26 +7,29 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <unordered_map>
 
 #include "snug/cli/yaml_value.h"
 
 namespace snug::cli {
 namespace {
 
-// Aliases can make a small file into a huge tree.
-constexpr int kMostValues = 100'000;
+// Aliases can make a small file into a huge tree. Without them each value takes a byte at least:
+// the run file of a table with many columns may have more.
+constexpr size_t kMostValues = 100'000;
 constexpr int kMostDepth = 100;
 
 class Converter {
  public:
   explicit Converter(std::string place) : place_(std::move(place)) {}
-  Converter(std::string file, bool has_lines) : place_(std::move(file)), has_lines_(has_lines) {}
+  Converter(std::string file, size_t bytes)
+      : place_(std::move(file)), most_values_(std::max(kMostValues, bytes)), has_lines_(true) {}
 
   YamlValue convert(const YAML::Node& node, const std::string& path, int depth = 0) {
     YamlValue value;
     value.where = where(node);
     value.path = path;
-    if (++values_ > kMostValues || depth > kMostDepth) {
+    if (++values_ > most_values_ || depth > kMostDepth) {
       value.fail("this is too large or too deep for a run file; write it without aliases");
     }
     switch (node.Type()) {
@@ -68,16 +71,17 @@ class Converter {
 
   void convert_map(const YAML::Node& node, YamlValue& value, int depth) {
     value.kind = YamlValue::Kind::map;
+    std::unordered_map<std::string, std::string> places;  // Of the keys.
     for (const auto& pair : node) {
       const YAML::Node &key = pair.first, &held = pair.second;
       YamlItem item{.key = {}, .where = where(key), .value = {}};
       if (!key.IsScalar()) throw PlacedError(item.where, "a key must be one word");
       item.key = key.Scalar();
-      const auto first = std::ranges::find(value.items, item.key, &YamlItem::key);
-      if (first != value.items.end()) {
+      const auto [first, is_new] = places.emplace(item.key, item.where);
+      if (!is_new) {
         throw PlacedError(item.where,
                           fmt::format("\"{}\" is given twice (first at {}); remove one of them",
-                                      item.key, first->where));
+                                      item.key, first->second));
       }
       item.value = convert(held, joined(value.path, item.key), depth + 1);
       if (item.value.is_null()) item.value.where = item.where;
@@ -86,8 +90,8 @@ class Converter {
   }
 
   std::string place_;
+  size_t most_values_ = kMostValues, values_ = 0;
   bool has_lines_ = false;
-  int values_ = 0;
 };
 
 void emit(YAML::Emitter& out, const YamlValue& value) {
@@ -197,7 +201,7 @@ YamlValue parse_yaml(std::string_view text, const std::string& file) {
                       "it holds several documents (--- begins one), or a sign such as , or ] where "
                       "none can be; a run file is one");
   }
-  YamlValue value = Converter(file, /*has_lines=*/true).convert(root, "");
+  YamlValue value = Converter(file, text.size()).convert(root, "");
   if (value.is_null()) value.where = file;
   return value;
 }

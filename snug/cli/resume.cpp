@@ -155,6 +155,13 @@ struct Said {
   }
 };
 
+// Runs that were started before 2026-11-19 refuse a number that is missing nowhere in their data,
+// which now takes the mean: no row of it is another one.
+bool takes_mean_now(const Said& said, const std::string& path) {
+  return said.is_learned(path) && path.ends_with(".missing") && said.before.at(path) == "refuse" &&
+         said.now.at(path) == "mean";
+}
+
 struct Change {
   std::string path, text;
 };
@@ -166,6 +173,7 @@ std::vector<Change> changes_of(const Said& said, const std::vector<Override>& gi
     const bool is_new = was == said.before.end();
     if (may_change(path, given)) continue;
     if (!is_new && (was->second == value || said.is_moved(path))) continue;
+    if (!is_new && takes_mean_now(said, path)) continue;
     changes.push_back({path, is_new
                                  ? fmt::format("{} is {}, and was not given", path, value)
                                  : fmt::format("{} is {}, and was {}", path, value, was->second)});

@@ -108,6 +108,8 @@ std::vector<Layer> read_layers(const YamlValue& list);
 // the model of a file was compiled. The validation data is not set.
 CompileOptions compile_options(const RunFile& run, const CompileOptions& loaded = {});
 FitOptions fit_options(const RunFile& run);
+// fit.threads, for what reads its data; 0: not given.
+int threads_of(const RunFile& run);
 // The place of a setting of fit, or of the section, or of the file.
 std::string place_of(const RunFile& run, std::string_view fit_setting);
 

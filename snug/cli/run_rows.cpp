@@ -1,6 +1,7 @@
 #include "snug/cli/run_rows.h"
 
 #include "snug/base/log.h"
+#include "snug/cli/class_names.h"
 #include "snug/train/id_range.h"
 #include "snug/train/step_graph.h"
 
@@ -50,13 +51,16 @@ data::CheckedData without_bad_rows(const SourcePtr& source, const RunData& data,
 }
 
 std::optional<data::SplitData> split_by_name(const RunFile& run, const SourcePtr& source,
-                                             const FitOptions& fit) {
+                                             const FitOptions& fit, const Model& model) {
   const YamlValue* word = run.section("data")->find("split");
   if (word == nullptr) return std::nullopt;
   return placed(word->where, [&]() -> std::optional<data::SplitData> {
     const SplitKind kind = split_kind(word->as_text());
     if (kind == SplitKind::tail) return std::nullopt;
-    return data::split(source, {.share = fit.validation_split, .kind = kind, .seed = fit.seed});
+    return data::split(source, {.share = fit.validation_split,
+                                .kind = kind,
+                                .seed = fit.seed,
+                                .class_names = class_names_of(model.columns)});
   });
 }
 

@@ -25,6 +25,6 @@ data::CheckedData without_bad_rows(const SourcePtr& source, const RunData& data,
 // The two sides of fit.validation_split, where data.split says how they are drawn; nullopt: the
 // tail is set aside.
 std::optional<data::SplitData> split_by_name(const RunFile& run, const SourcePtr& source,
-                                             const FitOptions& fit);
+                                             const FitOptions& fit, const Model& model);
 
 }  // namespace snug::cli

@@ -12,6 +12,7 @@
 #include "snug/data/block_shuffle.h"
 #include "snug/data/preprocessed.h"
 #include "snug/interop/keras_file.h"
+#include "snug/nn/shape_layers.h"
 #include "snug/train/room.h"
 
 namespace snug::cli {
@@ -132,15 +133,32 @@ void split_rows(Session& session) {
                 "fit.validation_split takes no rows: data.validation has those to validate with");
   if (share <= 0 || share >= 1 || session.fit.validation_data) return;
   const std::optional<data::SplitData> split =
-      split_by_name(session.run, session.data, session.fit);
+      split_by_name(session.run, session.data, session.fit, session.model);
   if (!split) {
     const auto rows = static_cast<double>(*session.data->rows());
-    data::warn_of_missing_classes(*session.data, static_cast<int64_t>(rows * (1 - share)));
+    data::warn_of_missing_classes(*session.data, static_cast<int64_t>(rows * (1 - share)),
+                                  class_names_of(session.model.columns));
     return;
   }
   session.data = split->train;
   session.fit.validation_data = split->validation;
   session.fit.validation_split = 0;
+}
+
+// Pictures of one channel often come without the axis for it, which layers for pictures need.
+SourcePtr augmented(const SourcePtr& data, data::PreprocessOptions options) {
+  const Shape row = data->fields()[0].row;
+  try {
+    return data::preprocessed(data, options);
+  } catch (const Error&) {
+    if (row.rank() != 2) throw;
+  }
+  const Shape picture{row[0], row[1], 1};
+  options.layers.insert(options.layers.begin(), Reshape({row[0], row[1], 1}));
+  SourcePtr with_axis = data::preprocessed(data, options);
+  if (with_axis->fields()[0].row != picture) return with_axis;
+  options.layers.push_back(Reshape({row[0], row[1]}));
+  return data::preprocessed(data, options);
 }
 
 // Layers that change the training rows, and no others, each time they are read.
@@ -153,8 +171,9 @@ void augment_rows(Session& session) {
     list->fail(
         "augment needs validation rows of their own: give data.split: random, or validation");
   session.data = placed(list->where, [&] {
-    return data::preprocessed(session.data,
-                              {.layers = read_layers(*list), .seed = session.fit.seed});
+    return augmented(
+        session.data,
+        {.layers = read_layers(*list), .seed = session.fit.seed, .threads = session.fit.threads});
   });
   const Shape changed = session.data->fields()[0].row;
   if (changed != row) {
@@ -164,20 +183,21 @@ void augment_rows(Session& session) {
 }
 
 // `shuffle: blocks` reads stretches of rows and mixes those of a window, for disks on which single
-// rows take long.
+// rows take long. The window is the same under any budget that has room for it, so that the order
+// of the rows is.
 void shuffle_by_blocks(Session& session) {
-  constexpr int64_t kPart = 8, kDefaultWindow = 32_MiB;
+  constexpr int64_t kPart = 8, kWindow = 32_MiB;
   const YamlValue* word = session.run.section("fit")->find("shuffle");
   if (word == nullptr || !word->is_scalar() || word->text != "blocks") return;
   FitOptions& fit = session.fit;
   if (fit.validation_split > 0 && !fit.validation_data) {
     const data::SplitData split =
-        data::split(session.data, {.share = fit.validation_split, .kind = SplitKind::tail});
+        data::split(session.data, {.share = fit.validation_split, .warns = false});
     session.data = split.train;
     fit.validation_data = split.validation;
     fit.validation_split = 0;
   }
-  const int64_t window = fit.memory > 0 ? fit.memory / kPart : kDefaultWindow;
+  const int64_t window = fit.memory > 0 ? std::min(fit.memory / kPart, kWindow) : kWindow;
   session.data = data::block_shuffled(session.data, {.seed = fit.seed, .window_bytes = window});
 }
 

@@ -75,7 +75,7 @@ ChosenRows chosen_rows(const RunFile& run, const RunData& data, const FitOptions
       chosen.source->access() != Access::random)
     return chosen;
   const int64_t first = first_validation_row(*rows, fit.validation_split);
-  if (const auto split = split_by_name(run, chosen.source, fit)) {
+  if (const auto split = split_by_name(run, chosen.source, fit, model)) {
     chosen.source = split->validation;
   } else if (first < *rows) {
     chosen.source = data::ordered(chosen.source, RowOrder(*rows).skip(first));
@@ -161,6 +161,13 @@ void compile(Model& model, const RunFile& run, const Arguments& arguments) {
          [&] { model.compile(compile_options(run, model.compiled().options())); });
 }
 
+// Out of the cache, in which files of processes that have ended are removed.
+void keep_rejected(const Path& rejected, const Path& to) {
+  if (rejected.empty() || !real_files().size(rejected)) return;
+  real_files().rename(rejected, to);
+  log_message(LogLevel::info, "the bad rows are in {}", to.string());
+}
+
 }  // namespace
 
 TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
@@ -197,8 +204,7 @@ TrainedSession open_trained(const Arguments& arguments, DataNeed need) {
                           .reproducible = fit.reproducible};
   if (need == DataNeed::inputs) fit.validation_split = 0;  // All rows are wanted.
   ChosenRows rows = chosen_rows(run, data, fit, model);
-  if (!data.bad_rows.rejected.empty() && real_files().size(data.bad_rows.rejected))
-    log_message(LogLevel::info, "the bad rows are in {}", data.bad_rows.rejected.string());
+  keep_rejected(data.bad_rows.rejected, arguments.runs / (run.name + ".rejected.csv"));
   const YamlValue* files = run.section("data")->find(data.validation ? "validation" : "train");
   const bool are_pictures = files != nullptr && is_folder(*files);
   return {.run = std::move(run),

@@ -87,7 +87,7 @@ struct YamlItem {
 };
 
 // Throws Error, which names the file and the line, on what is no YAML, on a key that a map has
-// twice, and on a tree of more than 100,000 values.
+// twice, and on a tree of more than 100,000 values that the file has fewer bytes than.
 YamlValue parse_yaml(std::string_view text, const std::string& file);
 
 // A setting from the command line.

@@ -86,6 +86,17 @@ TEST(ParseYaml, StopsAliasesThatGrow) {
   EXPECT_NE(message_of([&] { parse(text); }).find("too large"), std::string::npos);
 }
 
+// As the run file of a table with many columns has them.
+TEST(ParseYaml, TakesAsManyValuesAsAreWrittenDown) {
+  std::string text = "columns:\n";
+  for (int i = 0; i < 34'000; ++i)
+    text += fmt::format("  c{}:\n    use: standardise\n    missing: mean\n", i);
+  const YamlValue value = parse(text);
+  EXPECT_EQ(value.find("columns")->items.size(), 34'000u);
+  EXPECT_NE(message_of([&] { parse(text + "  c7: drop\n"); }).find("\"c7\" is given twice"),
+            std::string::npos);
+}
+
 TEST(ParseYaml, RoundTrip) {
   const std::string text =
       "data:\n  x: a.npy\nmodel:\n  - dense: 3\n  - flatten\nfit:\n  n: [1, 2]\n";

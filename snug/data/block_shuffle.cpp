@@ -69,12 +69,15 @@ class BlockShuffledSource final : public RandomSource {
     const int64_t rows = *source_->rows();
     set_fields(fields, std::vector<int64_t>(fields.size(), rows));
     size_t row = 0;
+    int64_t bytes = 0;  // Of a row of a batch: the order is what it was before int64 was held.
     for (const Field& field : fields) {
-      types_.push_back(field.stored == StoredType::uint8 ? DType::uint8 : batch_dtype(field));
+      const bool is_byte = field.stored == StoredType::uint8;
+      types_.push_back(is_byte ? DType::uint8 : held_dtype(field));
       row_bytes_.push_back(static_cast<size_t>(field.row.size()) * size_of(types_.back()));
       row += row_bytes_.back();
+      bytes += field.row.size() *
+               static_cast<int64_t>(size_of(is_byte ? DType::uint8 : batch_dtype(field)));
     }
-    const auto bytes = static_cast<int64_t>(row);
     const int64_t in_window = std::max<int64_t>(2, options.window_bytes / 2 / bytes);
     block_rows_ =
         std::clamp<int64_t>(options.block_bytes / bytes, 1, std::max<int64_t>(1, in_window / 16));
@@ -98,6 +101,9 @@ class BlockShuffledSource final : public RandomSource {
   }
   bool reorders() const override {
     return options_.reshuffle_each_iteration || source_->reorders();
+  }
+  std::string order() const override {
+    return fmt::format("windows of {} x {} rows", window_blocks_, block_rows_);
   }
   std::string place(int field, int64_t row) override {
     return source_->place(field, order_->place(row).row);

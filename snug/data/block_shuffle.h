@@ -9,7 +9,8 @@ namespace snug {
 struct BlockShuffleOptions {
   uint64_t seed = 0;
   bool reshuffle_each_iteration = true;
-  // For the rows of two windows: those that are handed out, and those that come next.
+  // For the rows of two windows: those that are handed out, and those that come next. Counted as in
+  // a batch: int64 takes twice of it.
   int64_t window_bytes = int64_t{32} << 20;
   int64_t block_bytes = int64_t{256} << 10;  // What is read in one request.
 };
@@ -49,7 +50,7 @@ namespace data {
 // The rows of a source with random access, each pass in another order where the options say so. Row
 // numbers here are positions of the pass. Reading them in order takes one request a block, and the
 // blocks of the next window are read little by little while a window is handed out; any other order
-// is possible and slow. What it holds is within window_bytes.
+// is possible and slow. What it holds is within window_bytes, but for int64.
 SourcePtr block_shuffled(SourcePtr source, const BlockShuffleOptions& options);
 
 }  // namespace data

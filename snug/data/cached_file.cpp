@@ -28,9 +28,9 @@ struct Header {
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// What is stored of a field: what a batch has, bytes of images as bytes.
+// What is stored of a field: bytes of images as bytes.
 DType stored_dtype(const Field& field) {
-  return field.stored == StoredType::uint8 ? DType::uint8 : batch_dtype(field);
+  return field.stored == StoredType::uint8 ? DType::uint8 : held_dtype(field);
 }
 
 size_t stored_row_bytes(const Field& field) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
+#include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
 #include "snug/data/column_doubts.h"
@@ -16,21 +18,26 @@ constexpr size_t kMostOneHot = 256;
 
 enum class Role { input, label, weight };
 
-void check_name(std::string_view name, const std::vector<ColumnScan>& scans, std::string_view what,
-                std::string_view file) {
+void check_names(const ColumnWishes& wishes, const std::vector<ColumnScan>& scans,
+                 std::string_view file) {
   std::vector<std::string_view> names;
   for (const ColumnScan& scan : scans) names.push_back(scan.name);
-  if (std::ranges::find(names, name) != names.end()) return;
-  throw Error("{}: there is no column \"{}\" for {}; {}", file, name, what,
-              did_you_mean(name, names));
+  const std::unordered_set<std::string_view> known(names.begin(), names.end());
+  const auto check = [&](std::string_view name, std::string_view what) {
+    if (known.contains(name)) return;
+    throw Error("{}: there is no column \"{}\" for {}; {}", file, name, what,
+                did_you_mean(name, names));
+  };
+  for (const std::string& label : wishes.labels) check(label, "label");
+  if (!wishes.weight.empty()) check(wishes.weight, "sample_weight");
+  for (const auto& [name, setting] : wishes.settings) check(name, "columns");
 }
 
 // A text that almost every row has for itself says nothing about other rows. Of few texts, nine of
 // ten rows: chance makes many of a few hundred rows differ.
 bool has_texts_of_its_own(const ColumnScan& scan) {
   constexpr int64_t kFew = 20;
-  if (scan.values.is_full()) return true;
-  const auto texts = static_cast<int64_t>(scan.values.size());
+  const int64_t texts = scan.values.about();
   if (texts > static_cast<int64_t>(kMostOneHot)) return 2 * texts > scan.present();
   return texts > kFew && 10 * texts > 9 * scan.present();
 }
@@ -41,14 +48,17 @@ ColumnUse chosen_use(const ColumnScan& scan, Role role) {
   if (scan.present() == 0 || is_index_of_pandas(scan)) return ColumnUse::drop;
   if (scan.is_number()) return ColumnUse::standardise;
   if (has_texts_of_its_own(scan)) return ColumnUse::drop;
-  return scan.values.size() > kMostOneHot ? ColumnUse::hash : ColumnUse::one_hot;
+  const bool is_list = !scan.values.is_full() && scan.values.size() <= kMostOneHot;
+  return is_list ? ColumnUse::one_hot : ColumnUse::hash;
 }
 
-MissingRule chosen_rule(const ColumnScan& scan, const Column& column, Role role) {
+// A number that is missing nowhere here may be missing in the rows that are predicted.
+MissingRule chosen_rule(const ColumnScan& scan, const Column& column, Role role,
+                        const ColumnWishes& wishes) {
   if (role != Role::input) return MissingRule::refuse;
   if (!column.is_number()) return MissingRule::category;
-  return scan.missing > 0 || scan.numbers < scan.present() ? MissingRule::mean
-                                                           : MissingRule::refuse;
+  const bool lacks = scan.missing > 0 || scan.numbers < scan.present();
+  return lacks || wishes.mean_for_others ? MissingRule::mean : MissingRule::refuse;
 }
 
 void check_rule(const Column& column, std::string_view file) {
@@ -126,9 +136,8 @@ void fit_number(const ColumnScan& scan, Column& column) {
 void fit_categories(const ColumnScan& scan, Column& column, Role role) {
   if (column.use == ColumnUse::hash) {
     column.note =
-        fmt::format("{} categories in {} numbers",
-                    scan.values.is_full() ? "very many" : fmt::format("{}", scan.values.size()),
-                    column.buckets);
+        fmt::format("{}{} categories in {} numbers", scan.values.is_full() ? "about " : "",
+                    scan.values.about(), column.buckets);
     return;
   }
   column.vocabulary = scan.values.sorted();
@@ -146,8 +155,16 @@ std::string reason_to_drop(const ColumnScan& scan) {
   if (scan.present() == 0) return "every cell is missing";
   if (is_index_of_pandas(scan)) return "it numbers the rows; to use it: as_is";
   if (scan.is_number()) return "";
-  if (scan.values.is_full()) return "too many different texts; to use it: hash";
-  return fmt::format("{} different texts; to use it: hash", scan.values.size());
+  return fmt::format("{}{} different texts; to use it: hash", scan.values.is_full() ? "about " : "",
+                     scan.values.about());
+}
+
+// Which of the bounds of a vocabulary it has passed.
+std::string too_many_texts(const Vocabulary& values) {
+  if (values.about() > static_cast<int64_t>(Vocabulary::kMostWords))
+    return fmt::format("more than {} different texts", Vocabulary::kMostWords);
+  return fmt::format("about {} different texts, which take more than the {} that are kept for it",
+                     values.about(), bytes_text(static_cast<int64_t>(values.most_bytes())));
 }
 
 void add_missing_note(const ColumnScan& scan, Column& column) {
@@ -166,10 +183,20 @@ void add_missing_note(const ColumnScan& scan, Column& column) {
   }
 }
 
-Column choose_column(const ColumnScan& scan, const ColumnSetting& wish, Role role,
+// What no cell here needs is not insisted on: the mean of log(1 + x) may be of no number.
+void leave_mean_out(const ColumnScan& scan, const ColumnSetting& wish, Column& column) {
+  if (wish.missing || scan.missing > 0 || std::isfinite(column.scaled(column.missing_value)))
+    return;
+  column.missing = MissingRule::refuse;
+}
+
+Column choose_column(const ColumnScan& scan, const ColumnWishes& wishes, Role role,
                      std::string_view file) {
+  const auto found = wishes.settings.find(scan.name);
+  static const ColumnSetting kNone;
+  const ColumnSetting& wish = found == wishes.settings.end() ? kNone : found->second;
   Column column{.name = scan.name, .use = wish.use.value_or(chosen_use(scan, role))};
-  column.missing = wish.missing.value_or(chosen_rule(scan, column, role));
+  column.missing = wish.missing.value_or(chosen_rule(scan, column, role, wishes));
   column.missing_value = wish.missing_value;
   if (column.use == ColumnUse::hash) column.buckets = wish.buckets;
   column.low = wish.low;
@@ -190,11 +217,12 @@ Column choose_column(const ColumnScan& scan, const ColumnSetting& wish, Role rol
           "one_hot");
     }
     fit_number(scan, column);
+    leave_mean_out(scan, wish, column);
     check_missing_value(column, role, file);
   } else if (column.use != ColumnUse::drop) {
     if (scan.values.is_full() && column.use != ColumnUse::hash) {
-      throw DataError("{}: column \"{}\" has more than {} different texts, too many for {}; {}",
-                      file, scan.name, Vocabulary::kMostWords, name_of(column.use),
+      throw DataError("{}: column \"{}\" has {}, too many for {}; {}", file, scan.name,
+                      too_many_texts(scan.values), name_of(column.use),
                       role == Role::label ? "is it the right label?" : "give hash or drop");
     }
     if (scan.present() == 0) {
@@ -238,18 +266,16 @@ void add_doubts(const ColumnScan& scan, const Column& column, bool chosen,
 
 Columns choose_columns(const std::vector<ColumnScan>& scans, const ColumnWishes& wishes,
                        std::string_view file) {
-  for (const std::string& label : wishes.labels) check_name(label, scans, "label", file);
-  if (!wishes.weight.empty()) check_name(wishes.weight, scans, "sample_weight", file);
-  for (const auto& [name, setting] : wishes.settings) check_name(name, scans, "columns", file);
+  check_names(wishes, scans, file);
   Columns columns{.columns = {}, .labels = wishes.labels, .weight = wishes.weight};
   for (const ColumnScan& scan : scans) {
     const bool label = std::ranges::find(wishes.labels, scan.name) != wishes.labels.end();
     const Role role =
         label ? Role::label : (scan.name == wishes.weight ? Role::weight : Role::input);
+    columns.columns.push_back(choose_column(scan, wishes, role, file));
     const auto found = wishes.settings.find(scan.name);
-    const ColumnSetting wish = found == wishes.settings.end() ? ColumnSetting() : found->second;
-    columns.columns.push_back(choose_column(scan, wish, role, file));
-    add_doubts(scan, columns.columns.back(), !wish.use.has_value(), columns.doubts);
+    const bool chosen = found == wishes.settings.end() || !found->second.use;
+    add_doubts(scan, columns.columns.back(), chosen, columns.doubts);
     if (label && columns.columns.back().use == ColumnUse::drop) {
       throw Error("{}: the label \"{}\" cannot be dropped", file, scan.name);
     }

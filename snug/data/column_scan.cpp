@@ -10,8 +10,12 @@
 
 namespace snug {
 
+// Of a table with many columns each has little room.
+Vocabulary::Vocabulary(size_t most_bytes)
+    : most_bytes_(most_bytes), sample_(std::clamp<size_t>(most_bytes / 64, 4, 256)) {}
+
 void Vocabulary::add(std::string_view word) {
-  if (full_) return;
+  if (full_) return sample(word);
   if (word.size() > sizeof(uint64_t)) return add(word, 1);
   uint64_t bytes = 0;
   std::memcpy(&bytes, word.data(), word.size());
@@ -35,24 +39,33 @@ int64_t* Vocabulary::count_of(std::string_view word) {
   if (const auto found = words_.find(word); found != words_.end()) return &found->second;
   bytes_ += word.size() + 64;  // With the map's own.
   if (words_.size() == kMostWords || bytes_ > most_bytes_) {
-    full_ = true;
-    words_ = {};
-    recent_ = {};
+    become_full();
+    sample(word);
     return nullptr;
   }
   return &words_.emplace(word, 0).first->second;
 }
 
 void Vocabulary::add(std::string_view word, int64_t count) {
-  if (int64_t* known = full_ ? nullptr : count_of(word)) *known += count;
+  if (full_) return sample(word);
+  if (int64_t* known = count_of(word)) *known += count;
+}
+
+// Numbers are left out: columns of numbers, whose values nobody lists, need not be looked at.
+void Vocabulary::sample(std::string_view word) {
+  if (!number_of(word)) sample_.add(mix_bits(hash_text(word)));
+}
+
+void Vocabulary::become_full() {
+  full_ = true;
+  for (const auto& [word, count] : words_) sample(word);
+  words_ = {};
+  recent_ = {};
 }
 
 void Vocabulary::merge(const Vocabulary& other) {
-  if (other.full_ && !full_) {
-    full_ = true;
-    words_ = {};
-    recent_ = {};
-  }
+  if (other.full_ && !full_) become_full();
+  if (full_) sample_.merge(other.sample_);
   for (const auto& [word, count] : other.words_) add(word, count);
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "snug/data/distinct_sample.h"
 #include "snug/data/quantile_sketch.h"
 
 namespace snug {
@@ -16,14 +17,17 @@ class Vocabulary {
  public:
   static constexpr size_t kMostWords = 4096;
 
-  explicit Vocabulary(size_t most_bytes = size_t{256} << 10) : most_bytes_(most_bytes) {}
+  explicit Vocabulary(size_t most_bytes = size_t{256} << 10);
 
   void add(std::string_view word);
   // What another one has seen too.
   void merge(const Vocabulary& other);
-  // More than it keeps: it counts no further and is empty.
+  // More than it keeps: it is empty, and counts no further than about().
   bool is_full() const { return full_; }
   size_t size() const { return words_.size(); }
+  size_t most_bytes() const { return most_bytes_; }
+  // How many different words came; where it is full, about how many that are no numbers.
+  int64_t about() const { return full_ ? sample_.estimate() : static_cast<int64_t>(size()); }
   // Sorted: by number where all of them are numbers, else by bytes.
   std::vector<std::string> sorted() const;
   int64_t count(std::string_view word) const;
@@ -41,6 +45,8 @@ class Vocabulary {
   };
   void add(std::string_view word, int64_t count);
   int64_t* count_of(std::string_view word);
+  void sample(std::string_view word);
+  void become_full();
   size_t recents() const;
 
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> words_;
@@ -48,6 +54,7 @@ class Vocabulary {
   size_t bytes_ = 0;
   size_t most_bytes_;
   bool full_ = false;
+  DistinctSample sample_;  // Of a full one.
 };
 
 // What a cell is.

@@ -109,11 +109,14 @@ struct ColumnWishes {
   std::vector<std::string> labels;
   std::string weight;
   std::map<std::string, ColumnSetting> settings;
+  // Numbers that are missing nowhere in the table take its mean where they are missing in others;
+  // if not, as of a table that nothing is to be learned from, they are refused there.
+  bool mean_for_others = true;
 };
 
 // Chooses what was not said from what the scan has found: numbers are standardised and missing ones
-// take the mean; up to 256 categories become one-hot, more are hashed, and where almost every row
-// has its own they are dropped, as is the index that pandas writes; a label that is text becomes
+// take the mean; up to 256 categories become one-hot, more are hashed, and where most rows have
+// their own they are dropped, as is the index that pandas writes; a label that is text becomes
 // the number of its class. Throws Error, which names the nearest column, for a wish about a column
 // that is not there, and for one that makes no number of a cell or of a weight; DataError where a
 // column has no values to learn from.

@@ -42,6 +42,61 @@ TEST(Columns, ManyTextsAreHashedOrDropped) {
   EXPECT_EQ(columns.find("y")->use, ColumnUse::as_is);
 }
 
+// More than are listed, which come often all the same.
+TEST(Columns, TextsThatAreTooManyToListAreHashedWhereTheyComeOften) {
+  std::string text = "city,name,long,y\n";
+  for (int i = 0; i < 30'000; ++i)
+    text += fmt::format("c{},n{},{:x>2000},{}\n", i * 7 % 5000, i, i % 150, i % 2);
+  const Columns columns = chosen(text, {.labels = {"y"}});
+  EXPECT_EQ(columns.find("city")->use, ColumnUse::hash);
+  EXPECT_EQ(columns.find("name")->use, ColumnUse::drop);
+  EXPECT_EQ(columns.find("long")->use, ColumnUse::hash) << "150 texts, too long for a list";
+}
+
+// Most of the room for values is for columns whose values are listed.
+TEST(Columns, ATextLabelOfAWideTableIsNotTooMuch) {
+  std::string text = "y";
+  for (int i = 0; i < 30'000; ++i) text += fmt::format(",c{}", i);
+  for (int row = 0; row < 12; ++row) {
+    text += fmt::format("\nclass {}", row % 6);
+    for (int i = 0; i < 30'000; ++i) text += row % 2 == 0 ? ",1" : ",2";
+  }
+  EXPECT_EQ(chosen(text + '\n', {.labels = {"y"}}).find("y")->vocabulary.size(), 6u);
+}
+
+TEST(Columns, TextsThatAreTooLongForAListAreSaidToBe) {
+  std::string text = "a,y\n";
+  for (int i = 0; i < 600; ++i) text += fmt::format("{},{:x>2000}\n", i, i % 200);
+  expect_within(
+      message_of<DataError>([&] { chosen(text, {.labels = {"y"}}); }),
+      "column \"y\" has about 200 different texts, which take more than the 256.0 KiB that "
+      "are kept for it, too many for index; is it the right label?");
+}
+
+// Rows that are predicted may lack what the training data has everywhere.
+TEST(Columns, ANumberThatIsMissingInOtherRowsTakesTheMean) {
+  const std::string table = "a,b,y\n1,1,0\n3,-5,1\n";
+  const Columns columns = chosen(table, {.labels = {"y"}});
+  EXPECT_EQ(columns.find("a")->missing, MissingRule::mean);
+  CsvFile other("a,b\n,4\n5,\n");
+  data::CsvOptions options = other.options();
+  options.like = &columns;
+  EXPECT_EQ(read_rows(*data::csv(options).source, 0, {0, 1}), (std::vector<float>{0, 2, 3, 0}));
+  const Columns as_it_stands =
+      chosen(table, {.labels = {"y"}, .settings = {{"b", {.low = -1}}}, .mean_for_others = false});
+  EXPECT_EQ(as_it_stands.find("a")->missing, MissingRule::refuse);
+  EXPECT_EQ(columns.find("y")->missing, MissingRule::refuse) << "a label";
+}
+
+// log(1 + x) has no mean here, which no cell asks for.
+TEST(Columns, AMeanThatCannotBeIsNotInsistedOn) {
+  CsvFile file("a,y\n1e30,0\n-9e30,1\n");
+  data::CsvOptions options = file.options({"y"});
+  options.wishes.settings["a"] = {.use = ColumnUse::log};
+  expect_within(message_of<DataError>([&] { data::csv(options); }),
+                "t.csv: line 3, column a is \"-9e30\", but a number above -1 was expected");
+}
+
 TEST(Columns, AreAsTheUserSays) {
   const Columns columns =
       chosen("a,b,c,d\n1,1,0,9\n3,2,9,\n",

@@ -1,13 +1,11 @@
 #include "snug/data/csv.h"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "snug/base/bytes.h"
 #include "snug/base/log.h"
-#include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
 #include "snug/data/bad_row_list.h"
 #include "snug/data/csv_block.h"
@@ -22,6 +20,8 @@
 namespace snug::data {
 namespace {
 
+// Of what is chosen for columns and of rows in the cache: another one when they are made otherwise.
+constexpr int kVersion = 2;
 constexpr int64_t kRoomBytes = int64_t{256} << 20;  // What is left free on the cache's disk.
 
 // The disk of the cache is full: rows are parsed when they are read.
@@ -265,9 +265,10 @@ class Packing {
 Path packed_path(const CsvOptions& options, const std::string& identity) {
   if (options.cache.empty()) return {};
   std::string key = identity;
-  key += fmt::format("{}|{}|{}|{}|{}\n", static_cast<int>(options.bad_rows.policy),
+  key += fmt::format("{}|{}|{}|{}|{}|{}\n", kVersion, static_cast<int>(options.bad_rows.policy),
                      options.bad_rows.most, options.header ? (*options.header ? 1 : 0) : 2,
                      static_cast<int>(options.delimiter), options.wishes.weight);
+  if (!options.wishes.mean_for_others) key += "as it stands\n";
   for (const std::string& label : options.wishes.labels) key += label + "\n";
   for (const auto& [name, setting] : options.wishes.settings) {
     key += fmt::format("{}|{}|{}|{}|{}\n", name, setting.use ? static_cast<int>(*setting.use) : -1,
@@ -326,6 +327,7 @@ Columns learned_columns(const CsvOptions& options, CsvTable& table,
                         std::optional<TableNumbers>& numbers) {
   TableScanOptions scan_options{.values_of_numbers = false,
                                 .values_of = {},
+                                .labels = options.wishes.labels,
                                 .medians_of = {},
                                 .most_number_bytes = static_cast<size_t>(options.most_in_memory),
                                 .threads = options.threads};
@@ -362,16 +364,6 @@ std::optional<CsvData> from_numbers(const CsvOptions& options, std::optional<Tab
                  .columns = encoder->columns()};
 }
 
-// Where each column stands among those that are read.
-std::map<std::string_view, int64_t> positions_of(const Columns& columns) {
-  std::vector<const Column*> order;
-  for (const Column& column : columns.columns) order.push_back(&column);
-  std::ranges::stable_sort(order, {}, &Column::position);
-  std::map<std::string_view, int64_t> positions;
-  for (size_t i = 0; i < order.size(); ++i) positions[order[i]->name] = static_cast<int64_t>(i);
-  return positions;
-}
-
 }  // namespace
 
 void check_header(const CsvTable& table, const ColumnWishes& wishes) {
@@ -386,36 +378,10 @@ void check_header(const CsvTable& table, const ColumnWishes& wishes) {
   }
 }
 
-Columns columns_like(const Columns& like, const CsvTable& table) {
-  Columns columns = like;
-  columns.columns.clear();
-  const std::map<std::string_view, int64_t> positions = positions_of(like);
-  if (!like.has_header && table.names().size() != like.columns.size()) {
-    throw DataError("{}: it has {} columns, but the training data has {}; give the same columns",
-                    table.file_name(), table.names().size(), like.columns.size());
-  }
-  for (size_t i = 0; i < table.names().size(); ++i) {
-    const std::string& name = like.has_header ? table.names()[i] : like.columns[i].name;
-    const Column* column = like.find(name);
-    columns.columns.push_back(column != nullptr ? *column : Column{.name = name});
-    if (column != nullptr) columns.columns.back().position = positions.at(name);
-  }
-  std::vector<std::string_view> names(table.names().begin(), table.names().end());
-  for (const Column& column : like.columns) {
-    const bool needed = like.is_input(column);
-    if (!needed || columns.find(column.name) != nullptr) continue;
-    throw DataError("{}: there is no column \"{}\", which the training data has; {}",
-                    table.file_name(), column.name, did_you_mean(column.name, names));
-  }
-  std::erase_if(columns.labels, [&](const auto& label) { return !columns.find(label); });
-  if (!columns.find(columns.weight)) columns.weight.clear();
-  return columns;
-}
-
 namespace {
 
 CsvData read_table(const CsvOptions& options, FileSystem& files, const std::string& identity) {
-  CsvTable table(files, {options.files, options.header, options.delimiter});
+  CsvTable table(files, {options.files, header_like(files, options), options.delimiter});
   const Path path = packed_path(options, identity);
   if (!path.empty()) files.create_directories(options.cache);
   if (std::optional<CsvData> kept = from_cache(options, files, path)) return std::move(*kept);

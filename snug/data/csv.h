@@ -15,7 +15,7 @@ namespace snug::data {
 struct CsvOptions {
   std::vector<Path> files;  // With the same columns; their rows follow one another.
   ColumnWishes wishes;
-  std::optional<bool> header;  // See CsvTableOptions.
+  std::optional<bool> header;  // See CsvTableOptions; with `like`, see header_like().
   char delimiter = 0;
   // Another file of the same kind is read as this one was: validation, prediction. `wishes` is then
   // without meaning, columns are found by their names, and labels may be absent.
@@ -35,6 +35,11 @@ struct CsvData {
   int64_t bad_rows = 0;  // Left out by skip and quarantine.
   int64_t imputed = 0;   // Cells that impute has made missing.
 };
+
+// Whether the first line of the files is a header: as the options say, or as `like` has it, where
+// its columns are named there; one of another kind may still be one if it is no row. Nullopt: it is
+// to be found out.
+std::optional<bool> header_like(FileSystem& files, const CsvOptions& options);
 
 // The columns of `like` as this table has them, with the positions at which `like` reads them;
 // those that it does not know are dropped, labels and weights may be absent. Throws DataError when

@@ -38,10 +38,20 @@ char likely_delimiter(std::string_view text, char newline) {
   return kDelimiters[static_cast<size_t>(std::ranges::max_element(counts) - counts.begin())];
 }
 
+// What is to be taken apart: where blanks divide cells, several divide like one, and those around
+// the record do not.
+std::string_view text_with_cells(const CsvRecord& record, char delimiter) {
+  const char* begin = record.text.data();
+  return delimiter == ' ' ? trimmed_cell(begin, begin + record.text.size(), delimiter)
+                          : record.text;
+}
+
 void split_plain(CsvRecord& record, char delimiter) {
   record.cells.clear();
-  const char *from = record.text.data(), *to = from + record.text.size();
+  const std::string_view text = text_with_cells(record, delimiter);
+  const char *from = text.data(), *to = from + text.size();
   while (true) {
+    if (delimiter == ' ') from = trimmed_cell(from, to, delimiter).data();
     const char* stop = from;
     while (stop < to && *stop != delimiter) ++stop;
     record.cells.push_back(trimmed_cell(from, stop, delimiter));
@@ -54,7 +64,8 @@ void split_quoted(CsvRecord& record, char delimiter, std::string& unquoted) {
   record.cells.clear();
   unquoted.clear();
   unquoted.reserve(record.text.size());  // So that the views into it stay.
-  const char *at = record.text.data(), *to = at + record.text.size();
+  const std::string_view text = text_with_cells(record, delimiter);
+  const char *at = text.data(), *to = at + text.size();
   while (true) {
     const char* start = at;
     while (at < to && is_blank(*at, delimiter)) ++at;

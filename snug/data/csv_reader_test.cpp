@@ -107,6 +107,27 @@ TEST(CsvReader, SaysThatAQuoteStaysOpen) {
   EXPECT_FALSE(reader.next(record));
 }
 
+// As in tables whose columns are aligned.
+TEST(CsvReader, SeveralBlanksDivideLikeOne) {
+  const Table expected = {{"a", "b", "c"}, {"1", "20", "3"}, {"4", "5", "x y"}, {"7", "8", "9"}};
+  CsvFile file("a  b c\n 1 20  3\n4    5 \"x y\" \n7 8   9  \n");
+  CsvReader reader(file.files, "t.csv", ' ');
+  EXPECT_EQ(cells_of(reader), expected);
+  CsvTable table(file.files, {.files = {"t.csv"}, .header = {}, .delimiter = ' '});
+  CsvBlock block;
+  CsvRecord record;
+  std::string unquoted;
+  Table cells;
+  while (table.next_block(block)) {
+    if (block.plain) block.find_records();
+    for (const CsvBlock::Record& one : block.records) {
+      block.split(one, record, unquoted);
+      cells.emplace_back(record.cells.begin(), record.cells.end());
+    }
+  }
+  EXPECT_EQ(cells, Table(expected.begin() + 1, expected.end()));
+}
+
 TEST(CsvReader, RefusesWhatIsNoTable) {
   std::string huge = "a,b\n\"";
   huge.resize(CsvReader::kMostRecordBytes + 10, 'x');

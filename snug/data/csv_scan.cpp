@@ -1,6 +1,7 @@
 #include "snug/data/csv_scan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "snug/data/csv_block.h"
 #include "snug/data/csv_cell.h"
 #include "snug/data/csv_cells.h"
+#include "snug/data/value_room.h"
 
 namespace snug {
 namespace {
@@ -88,14 +90,31 @@ class NumberMemory {
   size_t chunk_bytes_ = 0, used_ = 0;
 };
 
+// What of the numbers all lanes together may keep. They ask before they parse: a round of blocks
+// has many times as many.
+class NumberRoom {
+ public:
+  explicit NumberRoom(size_t bytes) : left_(static_cast<int64_t>(bytes)) {}
+
+  // Once there was none, there is none any more: a table is kept whole or not at all.
+  bool take(size_t bytes) {
+    const auto wanted = static_cast<int64_t>(bytes);
+    return left_.fetch_sub(wanted, std::memory_order_relaxed) >= wanted;
+  }
+
+ private:
+  std::atomic<int64_t> left_;
+};
+
 // What one thread needs to look at blocks, and the values that it has seen in all of them.
 class LaneScan {
  public:
-  LaneScan(size_t columns, size_t most_bytes, const std::vector<bool>& wants_values)
-      : values_(columns, Vocabulary(most_bytes)),
-        wants_values_(wants_values),
-        cells_(columns),
-        sums_(columns) {}
+  LaneScan(const std::vector<size_t>& value_rooms, NumberRoom& room)
+      : values_(value_rooms.begin(), value_rooms.end()),
+        value_rooms_(value_rooms),
+        room_(room),
+        cells_(value_rooms.size()),
+        sums_(value_rooms.size()) {}
 
   void scan(CsvBlock& block, bool keep, SlotScan& slot) {
     slot_ = &slot;
@@ -137,15 +156,17 @@ class LaneScan {
   void add_rows(int file) {
     std::vector<ColumnScan>& columns = slot_->found.columns;
     for (size_t row = 0; row < cells_.rows(); ++row) count(cells_.record(row), cells_.line(row));
+    const size_t cells = cells_.rows() * columns.size();
+    keep_ = keep_ && room_.take(cells * sizeof(double) + sizeof(TableNumbers::Piece));
     if (keep_) {
-      cells_.parse(numbers_.next(cells_.rows() * columns.size()));
+      cells_.parse(numbers_.next(cells));
     } else {
       cells_.parse();
     }
     if (cells_.has_others()) add_others();
     for (size_t i = 0; i < columns.size(); ++i) {
       columns[i].cells += static_cast<int64_t>(cells_.rows());
-      if (wants_values_[i] && !values_[i].is_full()) add_values(i);
+      if (value_rooms_[i] > 0) add_values(i);
       if (columns[i].wants_sketch) add_to_sketch(i);
       if (!columns[i].wants_hash) continue;
       for (size_t row = 0; row < cells_.rows(); ++row)
@@ -191,6 +212,7 @@ class LaneScan {
 
   void add_values(size_t column) {
     for (size_t row = 0; row < cells_.rows(); ++row) {
+      if (values_[column].is_full() && !std::isnan(cells_.row(row)[column])) continue;
       const std::string_view cell = cells_.cell(row, column);
       if (!is_missing(cell)) values_[column].add(cell);
     }
@@ -212,12 +234,13 @@ class LaneScan {
     for (size_t i = 0; i < record_.cells.size(); ++i) {
       const std::string_view cell = record_.cells[i];
       slot_->found.columns[i].add(cell, line);
-      if (wants_values_[i] && !is_missing(cell)) values_[i].add(cell);
+      if (value_rooms_[i] > 0 && !is_missing(cell)) values_[i].add(cell);
     }
   }
 
   std::vector<Vocabulary> values_;
-  std::vector<bool> wants_values_;
+  std::vector<size_t> value_rooms_;
+  NumberRoom& room_;
   CsvCells cells_;
   BlockSums sums_;
   SlotScan* slot_ = nullptr;
@@ -231,18 +254,17 @@ class LaneScan {
 // The pass itself.
 class Scan {
  public:
-  Scan(CsvTable& table, const TableScanOptions& options, const std::vector<bool>& wants_values)
-      : options_(options),
+  Scan(CsvTable& table, const TableScanOptions& options, std::span<const ValueUse> uses)
+      : room_(options.most_number_bytes),
         blocks_(table, csv_threads(options.threads), slots_of(table.names().size(), options)) {
-    constexpr size_t kMostBytes = size_t{8} << 20;
-    const size_t columns = table.names().size();
-    const size_t most = std::min(size_t{256} << 10, kMostBytes / columns);
-    for (const std::string& name : table.names()) whole_.columns.emplace_back(name, most);
+    const std::vector<size_t> rooms = value_rooms(uses);
+    for (size_t i = 0; i < rooms.size(); ++i)
+      whole_.columns.emplace_back(table.names()[i], rooms[i]);
     for (ColumnScan& column : whole_.columns) {
       column.wants_hash = options.hashes;
       column.wants_sketch = std::ranges::count(options.medians_of, column.name) > 0;
     }
-    for (size_t i = 0; i < blocks_.lanes(); ++i) lanes_.emplace_back(columns, most, wants_values);
+    for (size_t i = 0; i < blocks_.lanes(); ++i) lanes_.emplace_back(rooms, room_);
     for (size_t i = 0; i < blocks_.slots(); ++i)
       slots_.emplace_back().found.columns = whole_.columns;
     if (options.most_number_bytes > 0) whole_.numbers.emplace();
@@ -277,9 +299,7 @@ class Scan {
     for (size_t i = 0; i < whole_.columns.size(); ++i)
       whole_.columns[i].merge(slot.found.columns[i]);
     if (!whole_.numbers) return;
-    for (const TableNumbers::Piece& piece : slot.numbers)
-      number_bytes_ += piece.values.size_bytes() + sizeof(piece);
-    if (!slot.all_numbers || number_bytes_ > options_.most_number_bytes) {
+    if (!slot.all_numbers) {
       whole_.numbers.reset();
       for (LaneScan& lane : lanes_) lane.number_memory().clear();
       return;
@@ -295,39 +315,43 @@ class Scan {
     return std::clamp<size_t>(1024 / columns, columns > kMany ? 1 : 4, most);
   }
 
-  const TableScanOptions& options_;
+  NumberRoom room_;
   TableScan whole_;
   CsvBlocks blocks_;
   std::vector<LaneScan> lanes_;
   std::vector<SlotScan> slots_;
-  size_t number_bytes_ = 0;
 };
 
 TableScan scan_once(CsvTable& table, const TableScanOptions& options,
-                    const std::vector<bool>& wants_values) {
+                    std::span<const ValueUse> uses) {
   table.restart();
-  Scan scan(table, options, wants_values);
+  Scan scan(table, options, uses);
   while (scan.next()) continue;
   return scan.finish();
 }
 
 // Whose values are to be counted: of those that are no numbers, judged by the first records.
-std::vector<bool> wanted_values(CsvTable& table, const TableScanOptions& options) {
-  std::vector<bool> wants(table.names().size(), true);
-  if (options.values_of_numbers) return wants;
+std::vector<ValueUse> wanted_values(CsvTable& table, const TableScanOptions& options) {
+  std::vector<ValueUse> uses(table.names().size(), ValueUse::texts);
   table.restart();
   CsvRecord record;
   TableScan first;
   for (const std::string& name : table.names()) first.columns.emplace_back(name, 0);
   for (int i = 0; i < 100 && table.next(record); ++i) {
-    if (record.cells.size() != wants.size()) continue;
-    for (size_t c = 0; c < wants.size(); ++c) first.columns[c].add(record.cells[c], record.line);
+    if (record.cells.size() != uses.size()) continue;
+    for (size_t c = 0; c < uses.size(); ++c) first.columns[c].add(record.cells[c], record.line);
   }
-  for (size_t i = 0; i < wants.size(); ++i) {
-    wants[i] = !first.columns[i].is_number() ||
-               std::ranges::find(options.values_of, table.names()[i]) != options.values_of.end();
+  const std::unordered_set<std::string_view> wished(options.values_of.begin(),
+                                                    options.values_of.end());
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const std::string& name = table.names()[i];
+    if (first.columns[i].is_number() && !wished.contains(name)) {
+      uses[i] = options.values_of_numbers ? ValueUse::numbers : ValueUse::nothing;
+    } else if (std::ranges::find(options.labels, name) != options.labels.end()) {
+      uses[i] = ValueUse::label;
+    }
   }
-  return wants;
+  return uses;
 }
 
 // Looks at the first rows of columns that may number the rows.
@@ -363,13 +387,14 @@ void find_different_numbers(CsvTable& table, std::vector<ColumnScan>& columns) {
 }  // namespace
 
 TableScan scan_table(CsvTable& table, const TableScanOptions& options) {
-  std::vector<bool> wants_values = wanted_values(table, options);
+  std::vector<ValueUse> uses = wanted_values(table, options);
   while (true) {
-    TableScan found = scan_once(table, options, wants_values);
+    TableScan found = scan_once(table, options, uses);
     bool misjudged = false;
-    for (size_t i = 0; i < wants_values.size(); ++i) {
-      if (wants_values[i] || found.columns[i].is_number()) continue;
-      misjudged = wants_values[i] = true;
+    for (size_t i = 0; i < uses.size(); ++i) {
+      if (uses[i] != ValueUse::nothing || found.columns[i].is_number()) continue;
+      uses[i] = ValueUse::texts;
+      misjudged = true;
     }
     if (misjudged) continue;
     find_different_numbers(table, found.columns);

@@ -40,6 +40,7 @@ struct TableScanOptions {
   // stand here.
   bool values_of_numbers = true;
   std::vector<std::string> values_of;
+  std::vector<std::string> labels;      // Their texts have room before those of others.
   std::vector<std::string> medians_of;  // Columns with a sketch.
   size_t most_number_bytes = 0;         // What `numbers` may take.
   int threads = 0;                      // 0: the machine's.

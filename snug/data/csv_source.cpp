@@ -1,6 +1,7 @@
 #include "snug/data/csv_source.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "snug/base/error.h"
 #include "snug/data/stage.h"
@@ -76,6 +77,7 @@ void CsvSource::give(int field, std::span<const uint32_t> packed, int64_t first,
     if (const auto bad = stage(expanded_.data(), StoredType::float32, elements, to, dtype)) {
       refuse(field, first, *bad, expanded_[static_cast<size_t>(*bad)], dtype);
     }
+    refuse_rounded(field, first, elements);
     to += static_cast<size_t>(elements) * size_of(dtype);
   }
 }
@@ -115,15 +117,31 @@ void CsvSource::read_run_of_all(int64_t first, int64_t count, std::span<const Te
   });
 }
 
-void CsvSource::refuse(int field, int64_t row, int64_t index, float value, DType wanted) {
+std::string CsvSource::column_of(int field, int64_t index) const {
   const Columns& columns = encoder_->columns();
-  std::string column = columns.weight;
-  if (fields()[field].role == FieldRole::target) column = columns.labels[0];
-  if (fields()[field].role == FieldRole::input)
-    column = fmt::format("number {} of the inputs", index);
+  if (fields()[field].role == FieldRole::target) return columns.labels[0];
+  if (fields()[field].role == FieldRole::weight) return columns.weight;
+  return fmt::format("number {} of the inputs", index);
+}
+
+void CsvSource::refuse(int field, int64_t row, int64_t index, float value, DType wanted) {
   throw DataError("{}: {} is {}, but a whole number that {} holds was expected; {}",
-                  place(field, row), column, value, name_of(wanted),
+                  place(field, row), column_of(field, index), value, name_of(wanted),
                   mending(fields()[field], fmt::format("{}", value), wanted));
+}
+
+// Numbers are packed as float32, which has not every whole number from there on: it may be that of
+// another row of an embedding, or of another class.
+void CsvSource::refuse_rounded(int field, int64_t row, int64_t elements) {
+  constexpr float kFirstDoubtful = 1 << 24;
+  const auto values = std::span(expanded_).first(static_cast<size_t>(elements));
+  const auto bad =
+      std::ranges::find_if(values, [](float value) { return std::abs(value) >= kFirstDoubtful; });
+  if (bad == values.end()) return;
+  throw DataError(
+      "{}: {} is about {:.0f}, but a whole number below {:.0f} was expected, since a table's "
+      "numbers are kept as float32; number the ids from 0, or give them as an .npy file",
+      place(field, row), column_of(field, bad - values.begin()), *bad, kFirstDoubtful);
 }
 
 std::string CsvSource::place(int /*field*/, int64_t row) {

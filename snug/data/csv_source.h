@@ -42,6 +42,8 @@ class CsvSource final : public RandomSource {
   // A field of packed rows to a slot; the first of them has this number.
   void give(int field, std::span<const uint32_t> packed, int64_t first, std::byte* to, DType dtype);
   void expand(int field, std::span<const uint32_t> rows, float* to) const;
+  std::string column_of(int field, int64_t index) const;
+  void refuse_rounded(int field, int64_t row, int64_t elements);
   [[noreturn]] void refuse(int field, int64_t row, int64_t index, float value, DType wanted);
 
   std::shared_ptr<RowEncoder> encoder_;

@@ -205,6 +205,22 @@ TEST(ScanTable, ManyColumnsTakeLittleMemory) {
   EXPECT_LT(peak_resident_bytes() - before, kColumns * kMostOfAColumn);
 }
 
+// A byte and a delimiter become eight bytes: a round of blocks is many times what may be kept.
+TEST(ScanTable, NumbersThatAreKeptHaveABound) {
+  if (testing::kSanitized) GTEST_SKIP() << "the heap is the sanitizer's";
+  constexpr int64_t kMost = int64_t{4} << 20, kBlocksAndTheRest = int64_t{12} << 20;
+  std::string text = "a,b,c,d\n";
+  while (text.size() < size_t{16} << 20) text += "0,1,7,3\n";
+  CsvFile file(text);
+  CsvTable table(file.files, {.files = {"t.csv"}, .header = {}});
+  forget_peak();
+  const int64_t before = resident_bytes();
+  const TableScan scan = scan_table(table, {.most_number_bytes = kMost, .threads = 2});
+  EXPECT_FALSE(scan.numbers);
+  EXPECT_EQ(scan.columns[3].numbers, scan.records);
+  EXPECT_LT(peak_resident_bytes() - before, kMost + kBlocksAndTheRest);
+}
+
 // In a wide table, too, 4096 rows are looked at before a column is said to number them.
 TEST(ScanTable, AnIdIsFoundAmongManyColumns) {
   std::string text = "id";

@@ -298,5 +298,50 @@ TEST(Csv, LabelsThatAreNoWholeNumbersAreNamed) {
                 "t.csv: line 3: y is 1.5, but a whole number");
 }
 
+// Its first row has no number: it could be a header.
+TEST(Csv, ATableWithoutAHeaderIsReadLikeOneWithoutAHeader) {
+  CsvFile file("red,small,yes\nblue,large,no\nred,large,yes\n");
+  data::CsvOptions options = file.options({"2"});
+  options.header = false;
+  const Columns columns = data::csv(options).columns;
+  const auto rows_like = [&](std::string_view text) {
+    CsvFile other(text);
+    data::CsvOptions again = other.options();
+    again.like = &columns;
+    return *data::csv(again).source->rows();
+  };
+  EXPECT_EQ(rows_like("red,small,yes\nblue,large,no\n"), 2);
+  EXPECT_EQ(rows_like("colour,size,bought\nblue,large,no\n"), 1) << "no row begins so";
+}
+
+// Names that are numbers are no header where nothing is known.
+TEST(Csv, ATableWithAHeaderIsReadLikeOneWithAHeader) {
+  CsvFile file("2019,2020,y\n1,2,0\n3,5,1\n");
+  data::CsvOptions options = file.options({"y"});
+  options.header = true;
+  const Columns columns = data::csv(options).columns;
+  CsvFile other("2019,2020\n1,2\n");
+  options = other.options();
+  options.like = &columns;
+  EXPECT_EQ(*data::csv(options).source->rows(), 1);
+  CsvFile without("1,2\n3,4\n");
+  options.file_system = &without.files;
+  expect_within(message_of<DataError>([&] { data::csv(options); }),
+                "t.csv: there is no column \"2019\", which the training data has");
+}
+
+// Rows are packed as float32, which 16777217 is not.
+TEST(Csv, IdsThatMayHaveBeenRoundedAreRefused) {
+  CsvFile file("id,y\n16777215,0\n16777217,1\n");
+  data::CsvOptions options = file.options({"y"});
+  options.wishes.settings["id"] = {.use = ColumnUse::as_is};
+  const SourcePtr source = data::csv(options).source;
+  EXPECT_EQ(read_rows<int32_t>(*source, 0, {0}), (std::vector<int32_t>{16777215}));
+  EXPECT_EQ(read_rows(*source, 0, {1}), (std::vector<float>{16777216})) << "a number like others";
+  expect_within(message_of<DataError>([&] { read_rows<int32_t>(*source, 0, {1}); }),
+                "t.csv: line 3: number 0 of the inputs is about 16777216, but a whole number below "
+                "16777216 was expected");
+}
+
 }  // namespace
 }  // namespace snug::testing

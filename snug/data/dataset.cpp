@@ -10,6 +10,7 @@
 #include "snug/data/joined.h"
 #include "snug/data/ordered.h"
 #include "snug/data/sequence_ahead.h"
+#include "snug/data/shared_source.h"
 
 namespace snug {
 
@@ -29,8 +30,14 @@ DType batch_dtype(const Field& field) {
   }
 }
 
+DType held_dtype(const Field& field) {
+  const bool is_wide = field.stored == StoredType::int64 || field.stored == StoredType::uint32 ||
+                       field.stored == StoredType::uint64;
+  return is_wide && field.role != FieldRole::weight ? DType::int64 : batch_dtype(field);
+}
+
 Dataset::Dataset(SourcePtr source)
-    : source_(std::move(source)),
+    : source_(data::shared(std::move(source))),
       passes_(std::make_shared<uint64_t>(0)),
       source_use_(std::make_shared<std::mutex>()) {
   if (source_->access() == Access::random) order_.emplace(*source_->rows());

@@ -41,6 +41,9 @@ struct BatchSpec {
 // The element type that a field has in a Batch: float32 for floats, weights and small integers that
 // are inputs (pixels, samples of sound); int32 for all other integers (labels, indices) and truths.
 DType batch_dtype(const Field& field);
+// The same in a stage that holds rows for whatever slot comes: whole numbers that int32 may not
+// hold, as times in milliseconds, are int64.
+DType held_dtype(const Field& field);
 
 class BatchReader;
 

@@ -89,6 +89,7 @@ class MappedSource final : public RandomSource {
     return twin ? std::make_shared<MappedSource>(std::move(twin), function_, spec_) : nullptr;
   }
   bool reorders() const override { return source_->reorders(); }
+  std::string order() const override { return source_->order(); }
   void begin_pass(uint64_t pass) override {
     source_->begin_pass(pass);
     made_first_ = -1;

@@ -20,6 +20,7 @@ class RenumberedSource : public Source {
   int64_t batches_ahead() const override { return source_->batches_ahead(); }
   size_t buffer_bytes() const override { return source_->buffer_bytes(); }
   bool reorders() const override { return source_->reorders(); }
+  std::string order() const override { return source_->order(); }
   std::string place(int field, int64_t row) override { return source_->place(field, number(row)); }
 
   void read(int field, std::span<const int64_t> rows, const Tensor& slot) override;

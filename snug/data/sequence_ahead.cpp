@@ -17,9 +17,9 @@
 namespace snug::data {
 namespace {
 
-// As a batch has them; bytes of images stay bytes.
+// Bytes of images stay bytes.
 DType kept_type(const Field& field) {
-  return field.stored == StoredType::uint8 ? DType::uint8 : batch_dtype(field);
+  return field.stored == StoredType::uint8 ? DType::uint8 : held_dtype(field);
 }
 
 class SequenceAhead final : public Source {

@@ -112,6 +112,9 @@ class Source {
   virtual void begin_pass(uint64_t pass);
   // Whether the row that has a number is another one in another pass.
   virtual bool reorders() const { return false; }
+  // What the order of a pass depends on beside the seed and the pass, for people; a run that goes
+  // on needs the same. Empty: nothing.
+  virtual std::string order() const { return ""; }
 
   // Where a row stands, for messages: "x.npy: row 17", "adult.csv: line 19".
   virtual std::string place(int field, int64_t row);

@@ -11,8 +11,10 @@
 #include "snug/base/log.h"
 #include "snug/base/nearest_word.h"
 #include "snug/base/random.h"
+#include "snug/data/csv_cell.h"
 #include "snug/data/permutation.h"
 #include "snug/data/row_subset.h"
+#include "snug/data/shared_source.h"
 
 namespace snug {
 namespace {
@@ -76,7 +78,13 @@ bool are_amounts(const std::map<int32_t, Sides>& classes) {
   return classes.size() > kFew && 2 * std::ssize(classes) > rows;
 }
 
-void warn_of_classes(const std::map<int32_t, Sides>& classes) {
+std::string class_text(int32_t label, const std::vector<std::string>& names) {
+  const bool has_name = label >= 0 && label < std::ssize(names);
+  return has_name ? in_quotes(names[static_cast<size_t>(label)]) : std::to_string(label);
+}
+
+void warn_of_classes(const std::map<int32_t, Sides>& classes,
+                     const std::vector<std::string>& names) {
   if (are_amounts(classes)) return;
   size_t found = 0;
   for (const auto& [label, sides] : classes) {
@@ -85,7 +93,8 @@ void warn_of_classes(const std::map<int32_t, Sides>& classes) {
     log_message(LogLevel::warning,
                 "all {} rows of class {} are on the {} side of the split, so the model is never {} "
                 "on it; split at random or stratified, or shuffle the file",
-                sides.train + sides.validation, label, sides.train == 0 ? "validation" : "training",
+                sides.train + sides.validation, class_text(label, names),
+                sides.train == 0 ? "validation" : "training",
                 sides.train == 0 ? "trained" : "validated");
   }
   if (found > kMostNamed)
@@ -93,7 +102,8 @@ void warn_of_classes(const std::map<int32_t, Sides>& classes) {
                 found - kMostNamed);
 }
 
-void warn_of_sides(Source& source, const std::function<bool(int64_t row)>& validates) {
+void warn_of_sides(Source& source, const std::vector<std::string>& class_names,
+                   const std::function<bool(int64_t row)>& validates) {
   const int field = label_field(source);
   if (field < 0 || !log_is_on()) return;
   std::map<int32_t, Sides> classes;
@@ -102,7 +112,7 @@ void warn_of_sides(Source& source, const std::function<bool(int64_t row)>& valid
     ++(validates(row) ? sides.validation : sides.train);
     return classes.size() <= kMostClasses;
   });
-  if (whole) warn_of_classes(classes);
+  if (whole) warn_of_classes(classes, class_names);
 }
 
 // Of each class the share, to the nearest row: walking over the rows, each is taken with the chance
@@ -161,8 +171,9 @@ RowSubset last_rows(int64_t rows, int64_t validation) {
 
 }  // namespace
 
-void warn_of_missing_classes(Source& source, int64_t first) {
-  warn_of_sides(source, [&](int64_t row) { return row >= first; });
+void warn_of_missing_classes(Source& source, int64_t first,
+                             const std::vector<std::string>& class_names) {
+  warn_of_sides(source, class_names, [&](int64_t row) { return row >= first; });
 }
 
 SplitData split(const SourcePtr& source, const SplitOptions& options) {
@@ -182,10 +193,13 @@ SplitData split(const SourcePtr& source, const SplitOptions& options) {
     throw Error("split: {} of {} rows would be for validation; both sides need rows",
                 validation.count(), rows);
   }
-  warn_of_sides(*source, [&](int64_t row) { return validation.contains(row); });
+  if (options.warns)
+    warn_of_sides(*source, options.class_names,
+                  [&](int64_t row) { return validation.contains(row); });
   RowSubset rest = validation.rest();
-  return {.train = subset(source, std::move(rest)),
-          .validation = subset(source, std::move(validation))};
+  const SourcePtr both = shared(source);
+  return {.train = subset(both, std::move(rest)),
+          .validation = subset(both, std::move(validation))};
 }
 
 }  // namespace data

@@ -109,8 +109,14 @@ TEST(Split, ClassesOfOneSideAreNamed) {
     expect_within(warnings.text(), "all 10 rows of class 5 are on the validation side");
     expect_within(warnings.text(), "never trained");
   }
+  {
+    const Warnings warnings;
+    data::split(data.source(), {.share = 0.2, .class_names = {"a", "b", "c", "d", "e", "fox"}});
+    expect_within(warnings.text(), "all 10 rows of class \"fox\" are on the validation side");
+  }
   const Warnings none;
   data::split(data.source(), {.share = 0.2, .kind = SplitKind::stratified});
+  data::split(data.source(), {.share = 0.2, .warns = false});
   EXPECT_EQ(none.text(), "");
 }
 

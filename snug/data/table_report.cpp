@@ -262,7 +262,7 @@ std::string_view kind_of(const ColumnScan& column) {
 }
 
 TableReport report_on(CsvTable& table, const ReportOptions& options) {
-  TableReport report{.scan = scan_table(table, {.hashes = true})};
+  TableReport report{.scan = scan_table(table, {.hashes = true, .labels = options.labels})};
   find_doubts(options, report);
   find_useless_columns(report);
   if (report.scan.records == 0) {

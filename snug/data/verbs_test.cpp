@@ -8,6 +8,7 @@
 #include "snug/data/batch_reader.h"
 #include "snug/data/cached.h"
 #include "snug/data/dataset.h"
+#include "snug/data/sequence_ahead.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/memory_files.h"
 
@@ -249,6 +250,28 @@ Dataset sequence(int32_t rows, std::shared_ptr<int32_t> at) {
         return 1;
       },
       {.x = {{}, DType::int32}, .y = {}, .restart = [at] { *at = 0; }});
+}
+
+// Times in milliseconds, as a feature that the slot has as float32.
+TEST(Verbs, StagesThatHoldRowsHoldWholeNumbersBeyondInt32) {
+  std::vector<int64_t> times;
+  std::vector<float> expected;
+  for (int64_t i = 0; i < 40; ++i) {
+    times.push_back(1'700'000'000'000 + i * 86'400'000);
+    expected.push_back(static_cast<float>(times.back()));
+  }
+  const SourcePtr rows = data::arrays({.x = {Array(times)}});
+  testing::MemoryFiles files;
+  for (const SourcePtr& stage :
+       {data::block_shuffled(rows, {.window_bytes = 64, .block_bytes = 8}),
+        data::window_shuffled(rows, {.bytes = 64}), data::cached_in_file(rows, "c", "", &files),
+        data::made_ahead(data::window_shuffled(rows, {.bytes = 64}),
+                         {.batches = 1, .batch_rows = 4})}) {
+    stage->begin_pass(0);
+    std::vector<float> read = testing::rest_of(*stage, 0, 4);
+    std::ranges::sort(read);
+    EXPECT_EQ(read, expected);
+  }
 }
 
 TEST(Verbs, WindowShuffleOfASequence) {

@@ -18,9 +18,9 @@ class WindowShuffledSource final : public Source {
       : source_(std::move(source)), options_(options) {
     size_t row = 0;
     for (const Field& field : fields()) {
-      types_.push_back(batch_dtype(field));
+      types_.push_back(held_dtype(field));
       row_bytes_.push_back(static_cast<size_t>(field.row.size()) * size_of(types_.back()));
-      row += row_bytes_.back();
+      row += static_cast<size_t>(field.row.size()) * size_of(batch_dtype(field));
     }
     capacity_ = std::max<int64_t>(2, options.bytes / static_cast<int64_t>(row));
     if (source_->rows()) capacity_ = std::min(capacity_, std::max<int64_t>(1, *source_->rows()));

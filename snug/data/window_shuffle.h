@@ -6,7 +6,7 @@
 namespace snug::data {
 
 struct WindowShuffleOptions {
-  int64_t bytes = int64_t{16} << 20;  // For the rows that wait.
+  int64_t bytes = int64_t{16} << 20;  // For the rows that wait, as a batch has them.
   uint64_t seed = 0;
   bool reshuffle_each_iteration = true;
 };

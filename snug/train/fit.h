@@ -71,6 +71,7 @@ class FitRun {
   void visit_logs(StateVisitor& visitor);
   void visit_data(StateVisitor& visitor) const;
   void visit_compiled(StateVisitor& visitor) const;
+  void visit_order(StateVisitor& visitor) const;
   void visit_description(StateVisitor& visitor) const;
   void begin();
   bool is_interrupted();

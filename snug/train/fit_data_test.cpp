@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "snug/data/block_shuffle.h"
 #include "snug/data/source_testing.h"
 #include "snug/testing/resumable_run.h"
 #include "snug/train/checkpoint_file.h"
@@ -119,6 +120,31 @@ TEST(ResumedData, OfAnotherFormIsPassedOver) {
                   data.name = "data";
                 }),
                 "the run goes on without it");
+}
+
+// Of another window a position is another row.
+TEST(ResumedData, InOtherWindowsOfBlocksIsRefused) {
+  const Rows rows(kRowCount, 3);
+  MemoryFiles files;
+  const auto run = [&](std::optional<int64_t> window_bytes, bool resume) {
+    RunSetup setup(files, rows);
+    SourcePtr data = rows.regression(0, 40);
+    if (window_bytes) {
+      data =
+          data::block_shuffled(data, {.seed = 5, .window_bytes = *window_bytes, .block_bytes = 16});
+    }
+    setup.options.shuffle = false;
+    setup.options.epochs = resume ? 2 : 1;
+    setup.options.resume = resume;
+    setup.model.fit(data, setup.options);
+  };
+  run(320, /*resume=*/false);
+  expect_within(
+      message_of([&] { run(160, /*resume=*/true); }),
+      "resume: rows are shuffled in windows of 5 x 1 rows, but the checkpoint is of a run "
+      "with windows of 10 x 1 rows");
+  expect_within(message_of([&] { run({}, /*resume=*/true); }), "rows are shuffled in no windows");
+  run(320, /*resume=*/true);
 }
 
 }  // namespace

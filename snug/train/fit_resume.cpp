@@ -83,6 +83,23 @@ void FitRun::visit_compiled(StateVisitor& visitor) const {
   visit("metrics", "list of metrics", metrics);
 }
 
+// A position in one order says nothing about another one: rows would come twice, or never.
+void FitRun::visit_order(StateVisitor& visitor) const {
+  const std::string here = data_->order();
+  std::string there = here;
+  visitor.visit("order", there);
+  if (there == here) return;
+  const auto named = [](const std::string& order) {
+    return order.empty() ? std::string("no windows") : order;
+  };
+  throw Error(
+      "resume: rows are shuffled in {}, but the checkpoint is of a run with {}; give the same "
+      "shuffle and the budget of then (windows of `shuffle: blocks` are smaller where it is "
+      "small), "
+      "or start anew without resume",
+      named(here), named(there));
+}
+
 // What checkpoints speak of and what others keep.
 void FitRun::bring_up_to_date() {
   // A batch that was not committed comes again.
@@ -169,6 +186,7 @@ RunContents FitRun::contents() {
                {"machine", [machine = machine()](StateVisitor& v) { visit_machine(machine, v); },
                 Changes::never},
                {"compiled", [this](StateVisitor& v) { visit_compiled(v); }, Changes::never, true},
+               {"order", [this](StateVisitor& v) { visit_order(v); }, Changes::never, true},
                {"data", [this](StateVisitor& v) { visit_data(v); }, Changes::never, true},
                {"guard", [this](StateVisitor& v) { guard_->state(v); }, Changes::in_place},
                {"history", [this](StateVisitor& v) { visit_logs(v); }, Changes::at_epochs},

@@ -6,6 +6,7 @@
 #include "snug/base/error.h"
 #include "snug/base/memory.h"
 #include "snug/base/threads.h"
+#include "snug/data/shared_source.h"
 #include "snug/train/fit.h"
 #include "snug/train/lint.h"
 #include "snug/train/room.h"
@@ -86,6 +87,13 @@ RowRange training_rows_of(const Source& data, const FitOptions& options) {
         "fit: validation_split needs rows that can be numbered; give validation_data for a "
         "generator");
   }
+  if (data.reorders()) {
+    throw Error(
+        "fit: validation_split is {}, but the data has its rows in another order in each epoch, so "
+        "rows would be validated with after they were trained on; give validation_data, split "
+        "before it is shuffled (data::split), or let fit shuffle",
+        options.validation_split);
+  }
   const int64_t at = first_validation_row(*rows, options.validation_split);
   if (at == 0 || at == *rows) {
     throw Error(
@@ -125,6 +133,8 @@ class FitPlanner {
     if (!was_defined) lint(model.network(), compiled.options());
     model.network().set_paths();
     setup_.training_rows = training_rows_of(*data, options);
+    // Training and validation read the same source then, ahead of their steps.
+    if (setup_.training_rows.count != data->rows()) data_ = data::shared(data);
     setup_.batch_size = batch_size_of(setup_.training_rows.count, options);
   }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -114,6 +115,37 @@ class SlowRows final : public RandomSource {
  private:
   SourcePtr source_;
 };
+
+// A source that has no twin, and says where two threads use it at once.
+class OneAtATime final : public RandomSource {
+ public:
+  explicit OneAtATime(SourcePtr source) : source_(std::move(source)) {
+    const std::vector<Field>& fields = source_->fields();
+    set_fields(fields, std::vector<int64_t>(fields.size(), *source_->rows()));
+  }
+  int64_t batches_ahead() const override { return kAsManyAsHelp; }
+
+ protected:
+  void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override {
+    EXPECT_EQ(inside_++, 0) << "two threads use one source";
+    std::this_thread::sleep_for(std::chrono::microseconds(field == 0 ? 300 : 0));
+    std::vector<int64_t> rows(static_cast<size_t>(count));
+    std::iota(rows.begin(), rows.end(), first);
+    source_->read(field, rows, {{dtype, Shape{count, fields()[field].row.size()}}, to});
+    --inside_;
+  }
+
+ private:
+  SourcePtr source_;
+  std::atomic<int> inside_ = 0;
+};
+
+// Where an epoch ends before the rows do, they are still read ahead while others are validated
+// with.
+TEST_F(Streaming, TrainingAndValidationTakeTurnsAtOneSource) {
+  trained(std::make_shared<OneAtATime>(files()),
+          {.validation_split = 0.5, .validation_steps = 3, .steps_per_epoch = 3, .threads = 1});
+}
 
 TEST_F(Streaming, BlocksAreOfferedWhereSingleRowsTakeLong) {
   Sequential model = regression_model(12);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "snug/base/error.h"
+#include "snug/data/dataset.h"
 #include "snug/data/generator.h"
 #include "snug/data/source_testing.h"
 #include "snug/train/callbacks.h"
@@ -106,6 +107,21 @@ TEST(Fit, ValidationSplitTakesTheTail) {
   EXPECT_EQ(read, numbers(0, 10));
   EXPECT_NEAR(history.history.at("loss")[0], mean_squared_error(model, rows, 0, 7), 1e-5);
   EXPECT_NEAR(history.history.at("val_loss")[0], mean_squared_error(model, rows, 7, 3), 1e-5);
+}
+
+// The last rows are others in each epoch: most would be trained on before they are validated with.
+TEST(Fit, ValidationSplitNeedsRowsThatStayWhereTheyAre) {
+  const Rows rows(10, 3);
+  Sequential model = regression_model(3);
+  FitOptions options = quiet();
+  options.validation_split = 0.2;
+  const Dataset data(rows.regression());
+  expect_within(message_of([&] { model.fit(data.shuffle(7).batch(2), options); }),
+                "fit: validation_split is 0.2, but the data has its rows in another order in each "
+                "epoch");
+  EXPECT_NO_THROW(model.fit(data.shuffle(7, /*reshuffle_each_iteration=*/false).batch(2), options));
+  options.validation_data = rows.regression();
+  EXPECT_NO_THROW(model.fit(data.shuffle(7).batch(2), options));
 }
 
 TEST(Fit, ValidationDataWinsOverSplit) {

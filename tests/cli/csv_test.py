@@ -170,7 +170,7 @@ class Fit(Case):
         self.write("run.yaml", text)
         result = self.snug("fit", "run.yaml")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("all 100 rows of class 0 are on the training side", result.stderr)
+        self.assertIn("all 100 rows of class \"a\" are on the training side", result.stderr)
         for kind in ("random", "stratified"):
             self.write("run.yaml", text.replace("label: income", f"label: income, split: {kind}"))
             result = self.snug("fit", "run.yaml")
@@ -296,6 +296,17 @@ class BadRows(Case):
         self.assertIn("row 17", rejected)
         self.assertIn("column 1 is nan", rejected)
 
+
+    def test_sequences_do_not_go_over_rows_that_are_left_out(self):
+        rows = [[str(i % 7), str(i % 5), str(i % 2)] for i in range(60)]
+        rows[20][0] = "seven"
+        self.write_table("adult.csv", rows, header="a, b, income")
+        data = ", on_bad_row: skip, bad_rows_at_most: 1, timeseries: {sequence_length: 3}"
+        self.edit(", validation: test.csv, label: income", ", label: income" + data, "  - dense: {units: 16", "  - flatten\n  - dense: {units: 16")
+        self.refuses(2, "1 bad rows are left out, and sequences would go on over the gaps", "on_bad_row: impute")
+        self.edit(", validation: test.csv, label: income", ", label: income" + data.replace("skip", "impute"),
+                  "  - dense: {units: 16", "  - flatten\n  - dense: {units: 16")
+        self.passes("fit", "run.yaml")
 
     def test_names_are_no_amounts(self):
         sorts = [[row[0], row[1]] for row in adult_rows(60, 1)]
@@ -445,6 +456,18 @@ class Predict(Case):
             for column, what in (("age", "standardise"), ("income", "the label")):
                 self.refuses(2, f"column \"{column}\" is {what}, for which unseen means nothing",
                              words=(*words, "data=missing.csv", f"data.columns={{{column}: {{unseen: missing}}}}"))
+
+    def test_a_number_that_was_missing_nowhere_may_be_missing_now(self):
+        self.write_table("bad.csv", [["", "Private", "40"]], header="age, workclass, hours")
+        words = ("predict", "run.yaml", "data=bad.csv", "--output", "o.csv")
+        self.passes("fit", "run.yaml")
+        self.passes(*words)
+        expected = self.read("o.csv")
+        # As models from before have it.
+        self.passes("fit", "run.yaml", "data.columns={age: {missing: refuse}}")
+        self.refuses(4, "column age is \"\", but a value was expected", words=words)
+        self.passes(*words, "data.columns={age: {missing: mean}}")
+        self.assertEqual(self.read("o.csv"), expected)
 
     def test_columns_stay_as_they_were_fitted(self):
         self.passes("fit", "run.yaml", "data.columns={age: min_max}")

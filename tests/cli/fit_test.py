@@ -280,7 +280,7 @@ class Checkpoints(ArraysCase):
         file = "runs/run/1/checkpoints/0000000014.ckpt"
         shown = self.passes("checkpoint", "show", file)
         for part in ("progress", "epoch = 2", "weights/dense/kernel", "float32[8, 16]", "optimizer/0/iteration",
-                     "all 13 checksums are right"):
+                     "all 14 checksums are right"):
             self.assertIn(part, shown)
         self.assertIn("good", self.passes("checkpoint", "verify", file))
         listed = self.json("checkpoint", "show", file)

@@ -19,6 +19,9 @@ class PipelineTest(snug_case.Case):
         self.write(
             "run.yaml", f"name: r\nmodel: [{model}]\ndata: {{train: {{x: x.npy, y: y.npy}}{data}}}\nfit: {FIT % fit}\n")
 
+    def edit_fit(self, old, new):
+        self.write("run.yaml", self.read("run.yaml").replace(old, new))
+
     def test_timeseries(self):
         self.run_file(", timeseries: {sequence_length: 8, target_delay: 8}", model="flatten, dense: {units: 1}")
         self.passes("fit", "run.yaml")
@@ -35,6 +38,18 @@ class PipelineTest(snug_case.Case):
         self.passes("fit", "run.yaml")
         self.run_file(fit=", shuffle: block")
         self.refuses(2, "true, false, or blocks")
+
+    def test_a_run_by_blocks_goes_on_with_another_budget(self):
+        rows = 40000
+        self.write("x.npy", npy((rows, 1024), b"", "|u1") + bytes(rows * 1024))  # More than a window.
+        self.write("y.npy", npy((rows,), [i % 31 / 31 for i in range(rows)]))
+        self.run_file(fit=", shuffle: blocks, steps_per_epoch: 2")
+        self.edit_fit(", checkpoint: off", "")
+        self.passes("fit", "run.yaml")
+        text = self.says("fit", "run.yaml", "--resume", "--epochs", "3", "--memory", "600MiB")
+        self.assertNotIn("not what it was", text)
+        self.refuses(2, "rows are shuffled in windows of ", "the checkpoint is of a run with windows of ",
+                     words=("fit", "run.yaml", "--resume", "--epochs", "4", "--memory", "128MiB"))
 
     def test_the_plan_says_what_is_read_ahead(self):
         self.run_file()

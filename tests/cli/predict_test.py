@@ -136,6 +136,18 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
         self.passes("predict", "run.yaml", "data=[new.csv, other.csv]", *skip[1:], "out.csv")
         self.assertEqual(self.predictions()[-1]["position"], "other.csv: line 7")
 
+    def test_bad_rows_are_kept(self):
+        """Not in the cache, which is cleaned."""
+        self.passes("fit", "run.yaml")
+        self.write_rows("new.csv", 6, 3)
+        rows = self.read("new.csv").splitlines()
+        self.write("new.csv", "\n".join([*rows[:3], "one,two", *rows[3:]]) + "\n")
+        words = ("data=new.csv", "data.on_bad_row=quarantine", "data.bad_rows_at_most=1")
+        for command in (("predict", "run.yaml", "--output", "out.csv"), ("evaluate", "run.yaml")):
+            self.assertIn("the bad rows are in runs/run.rejected.csv", self.says(*command, *words))
+            self.assertIn("line 4", self.read("runs/run.rejected.csv"))
+            (self.folder / "runs/run.rejected.csv").unlink()
+
     def test_data_is_not_written_over(self):
         self.passes("fit", "run.yaml")
         self.write_rows("new.csv", 5, 3)

@@ -103,6 +103,14 @@ fit: {loss: binary_crossentropy, epochs: 1}
         self.assertIn("the run file has changed since this run was started last: data.train is ", text)
         self.assertIn("/deep/new/data/more.csv, and was ", text)
 
+    def test_numbers_that_were_refused_where_they_are_missing_are_no_change(self):
+        """As runs from before have them, whose numbers are missing nowhere."""
+        self.passes("fit", "run.yaml")
+        resolved = self.read("runs/run/1/run.yaml")
+        self.assertIn("missing: mean", resolved)
+        self.write("runs/run/1/run.yaml", resolved.replace("missing: mean", "missing: refuse"))
+        self.assertNotIn("warning", self.says("fit", "run.yaml", "--resume", "--epochs", "2"))
+
     def test_what_was_learned_of_other_data_is_no_edit(self):
         self.passes("fit", "run.yaml")
         rows = self.read("data/rows.csv").replace("red", "1").replace("green", "2")
@@ -111,7 +119,7 @@ fit: {loss: binary_crossentropy, epochs: 1}
         done = self.snug("fit", "run.yaml", "--resume", "--epochs", "2")
         self.assertNotIn("the run file has changed", done.stderr)
         self.assertIn("the columns of the data are not what they were when this run was started last: "
-                      "data.columns.colour.missing is refuse, and was category; data.columns.colour.use is standardise, and was one_hot",
+                      "data.columns.colour.missing is mean, and was category; data.columns.colour.use is standardise, and was one_hot",
                       done.stderr)
         self.assertNotIn("take the changes back", done.stderr)
         # What the file says itself is an edit.

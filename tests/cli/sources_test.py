@@ -87,6 +87,23 @@ class Images(Case):
         self.write("run.yaml", data % "augment: [resizing: {height: 4, width: 4}]" + CNN)
         self.assertIn("into the model", self.fails(2, "fit", "run.yaml"))
 
+    def test_pictures_without_an_axis_for_channels_are_augmented(self):
+        draw = random.Random(3)
+        self.write("y.npy", npy((40,), [i % 2 for i in range(40)], "<i8"))
+        layers = "augment: [random_flip: horizontal, random_translation: {height_factor: 0.1, width_factor: 0.1}]"
+        for descr in ("|u1", "<f4"):
+            self.write("x.npy", npy((40, 8, 8), [draw.randrange(255) for _ in range(40 * 64)], descr))
+            model = CNN if descr == "|u1" else CNN.replace("rescaling: 1/255", "reshape: [8, 8, 1]")
+            self.write("run.yaml", f"data: {{train: {{x: x.npy, y: y.npy}}, {layers}}}\n{model}")
+            self.passes("fit", "run.yaml")
+        self.write("run.yaml", "data: {train: {x: x.npy, y: y.npy}, augment: [random_crop: {height: 4, width: 4}]}\n" + model)
+        self.refuses(2, "augment makes [4, 4, 1] of rows of [8, 8]")
+
+    def test_threads_are_those_that_are_given(self):
+        """Each thread that decodes has memory of its own."""
+        few, many = (self.json("plan", "run.yaml", "--threads", threads)["source_bytes"] for threads in ("1", "4"))
+        self.assertLess(few, many)
+
     def test_words_are_checked(self):
         self.write("run.yaml", "data: {train: {image_folder: pics, color_mode: gray}}\n" + CNN)
         self.assertIn("one of grayscale, rgb, rgba", self.fails(2, "fit", "run.yaml"))
