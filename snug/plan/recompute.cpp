@@ -8,6 +8,7 @@
 #include "snug/plan/eviction.h"
 #include "snug/plan/nested.h"
 #include "snug/plan/planning_deadline.h"
+#include "snug/plan/retime.h"
 #include "snug/plan/seeds.h"
 #include "snug/plan/undo.h"
 #include "snug/plan/walk.h"
@@ -17,7 +18,10 @@ namespace {
 
 constexpr int kPatience = 25;          // Rounds without a lower peak.
 constexpr size_t kBestStarts = 3;      // Starts that are tried with all settings.
-constexpr int kRecreatePatience = 40;  // Changes without a gain.
+constexpr int kLeastPatience = 40;     // Changes without a gain,
+constexpr int kMostPatience = 120;     // and more,
+constexpr int kRecreated = 80'000;     // with so many units in all.
+constexpr double kPromising = 1.01;    // Times the best.
 constexpr size_t kTightened = 40'000;  // Units of all ways to bring a sequence down a little.
 constexpr double kDear = 1.22;         // Times the program: when nested starts are tried.
 constexpr int kMostStretches = 128;    // Of nested starts,
@@ -80,7 +84,11 @@ class Search {
   double consider(std::optional<Sequence> sequence) {
     if (!sequence || Timeline(graph_, *sequence).peak() > limit_) return HUGE_VAL;
     Sequence shorter = without_waste(graph_, std::move(*sequence), limit_, work_);
-    const double cost = graph_.cost_ns(shorter);
+    double cost = graph_.cost_ns(shorter);
+    if (cost < kPromising * cost_) {
+      retime(shorter);
+      cost = graph_.cost_ns(shorter);
+    }
     if (found() && cost >= cost_) return cost;
     cost_ = cost;
     best_ = std::move(shorter);
@@ -126,7 +134,9 @@ class Search {
   // Takes back all that is computed again in some stretch of the best sequence and empties gaps
   // there anew, in another way.
   void recreate() {
-    for (int idle = 0; idle < kRecreatePatience && work_ > 0; ++idle) {
+    const int patience =
+        std::clamp(kRecreated / graph_.program_size, kLeastPatience, kMostPatience);
+    for (int idle = 0; idle < patience && work_ > 0; ++idle) {
       const double before = cost_;
       consider(ruined(), kSettings[random(kSettings.size())]);
       if (cost_ < before) idle = 0;
@@ -134,6 +144,16 @@ class Search {
   }
 
  private:
+  // At other times, some of it may not be needed.
+  void retime(Sequence& sequence) {
+    if (std::ranges::any_of(graph_.units, is_read)) return;
+    Sequence moved = retimed(graph_, sequence);
+    work_ -= static_cast<int64_t>(moved.size());
+    if (Timeline(graph_, moved).peak() > limit_) return;
+    moved = without_waste(graph_, std::move(moved), limit_, work_);
+    if (graph_.cost_ns(moved) < graph_.cost_ns(sequence)) sequence = std::move(moved);
+  }
+
   size_t random(size_t below) {
     state_ ^= state_ << 13;
     state_ ^= state_ >> 7;
@@ -141,6 +161,8 @@ class Search {
     return (state_ >> 33) % below;
   }
 
+  // Without some neighbours among what is computed again: at neighbouring times, or of the same
+  // stretch of the program at any time.
   Sequence ruined() {
     const Timeline timeline(graph_, best_);
     std::vector<int> again;
@@ -148,15 +170,14 @@ class Search {
       if (!timeline.is_first(p)) again.push_back(p);
     }
     if (again.empty()) return best_;
-    const auto count = static_cast<size_t>(again.size());
-    const size_t width = 1 + random(std::max<size_t>(1, count / 3));
+    if (random(2) == 0) std::ranges::stable_sort(again, {}, [&](int p) { return best_[p]; });
+    const size_t count = again.size(), width = 1 + random(std::max<size_t>(1, count / 3));
     const size_t from = random(count), to = std::min(count, from + width);
+    std::vector<char> out(best_.size(), 0);
+    for (size_t i = from; i < to; ++i) out[again[i]] = 1;
     Sequence sequence;
-    for (int p = 0, i = 0; p < timeline.length(); ++p) {
-      const bool is_again = !timeline.is_first(p);
-      const bool out = is_again && static_cast<size_t>(i) >= from && static_cast<size_t>(i) < to;
-      i += is_again ? 1 : 0;
-      if (!out) sequence.push_back(best_[p]);
+    for (size_t p = 0; p < best_.size(); ++p) {
+      if (!out[p]) sequence.push_back(best_[p]);
     }
     return sequence;
   }

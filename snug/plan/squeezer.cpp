@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "snug/plan/bounds.h"
+#include "snug/plan/early_order.h"
 #include "snug/plan/late_order.h"
 #include "snug/plan/layout.h"
 #include "snug/plan/order.h"
@@ -132,7 +133,8 @@ std::optional<std::vector<int>> Squeezer::find_sequence(const UnitGraph& graph, 
   const ExhaustiveResult truth = spills ? ExhaustiveResult() : this->truth(limit);
   if (truth.complete) return truth.sequence;
   int64_t work = search_work(graph, effort);
-  if (!late_) late_ = late_order(this->graph(), this->graph().program());
+  if (!late_)
+    late_ = late_order(this->graph(), early_order(this->graph(), this->graph().program()));
   std::optional<std::vector<int>> best = recompute(graph, *late_, limit, effort, work);
   if (best && (effort == Effort::quick || work <= 0)) return best;
   if (!order_) order_ = best_order(this->graph(), *late_);
