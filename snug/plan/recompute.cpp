@@ -16,7 +16,8 @@
 namespace snug {
 namespace {
 
-constexpr int kPatience = 25;          // Rounds without a lower peak.
+constexpr int kPatience = 25;          // Rounds without a gain.
+constexpr double kLess = 0.98;         // So much of the bytes above the limit is one.
 constexpr size_t kBestStarts = 3;      // Starts that are tried with all settings.
 constexpr int kLeastPatience = 40;     // Changes without a gain,
 constexpr int kMostPatience = 120;     // and more,
@@ -41,11 +42,22 @@ constexpr std::array<EvictionSettings, 7> kSettings = {
      {.span_power = 1.0, .share = 0.05, .peaks = 1},
      {.span_power = 0.75, .share = 0.1, .peaks = 8}}};
 
+// Bytes above the limit, of all positions.
+double excess_bytes(const Timeline& timeline, int64_t limit) {
+  double excess = 0;
+  for (const int64_t live : timeline.live())
+    excess += static_cast<double>(std::max<int64_t>(0, live - limit));
+  return excess;
+}
+
+// What counts as a gain in a round.
+enum class Gain { lower_peak, less_excess };
+
 // Evicts round by round. The work is taken from `work`.
 std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t limit,
-                              EvictionSettings settings, int64_t& work) {
+                              EvictionSettings settings, Gain gain, int64_t& work) {
   int64_t lowest = INT64_MAX;
-  double price = 0;
+  double least_excess = HUGE_VAL, price = 0;
   for (int idle = 0; idle < kPatience && work > 0; ++idle) {
     PlanningDeadline::look_at_clock();
     const Timeline timeline(graph, sequence);
@@ -53,6 +65,11 @@ std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t
     if (timeline.peak() <= limit) return sequence;
     if (timeline.peak() < lowest) {
       lowest = timeline.peak();
+      idle = 0;
+    }
+    const double excess = gain == Gain::lower_peak ? HUGE_VAL : excess_bytes(timeline, limit);
+    if (excess < kLess * least_excess) {
+      least_excess = excess;
       idle = 0;
     }
     Eviction eviction(timeline, limit, settings, price);
@@ -77,8 +94,9 @@ class Search {
   }
 
   // What comes of a start; its cost, or a huge one.
-  double consider(const Sequence& start, const EvictionSettings& settings) {
-    return consider(evict(graph_, start, limit_, settings, work_));
+  double consider(const Sequence& start, const EvictionSettings& settings,
+                  Gain gain = Gain::lower_peak) {
+    return consider(evict(graph_, start, limit_, settings, gain, work_));
   }
 
   double consider(std::optional<Sequence> sequence) {
@@ -253,10 +271,12 @@ std::optional<Sequence> recompute_in_any_order(const UnitGraph& graph, int64_t l
 std::optional<Sequence> tighten(const UnitGraph& graph, const Sequence& sequence, int64_t limit,
                                 int64_t& work) {
   Search search(graph, limit, work);
-  // For a long sequence one way has to do.
+  // For a long sequence one way has to do. It may be above the limit in very many places, whose
+  // peaks are lower only when the last of them is.
   const size_t ways = std::clamp<size_t>(kTightened / sequence.size(), 1, kSettings.size());
-  for (size_t s = 0; s < kSettings.size() && (s < ways || !search.found()); ++s)
-    search.consider(sequence, kSettings[s]);
+  for (size_t s = 0; s < ways; ++s) search.consider(sequence, kSettings[s]);
+  for (size_t s = 0; s < kSettings.size() && !search.found(); ++s)
+    search.consider(sequence, kSettings[s], Gain::less_excess);
   return search.take();
 }
 
