@@ -13,7 +13,7 @@ nobody reads, constants that may go.
 import argparse
 import os
 
-from problems import others, pictures, sequences
+from problems import further, others, pictures, sequences
 
 NETS = {name: getattr(folder, name)
         for folder, names in (
@@ -21,7 +21,9 @@ NETS = {name: getattr(folder, name)
                        "unetpp"),
             (sequences, "transformer lstm gpt tree_lstm unrolled_gan"),
             (others, "gan fan_out one_huge costless bare stem_heavy hypercolumn siamese "
-                     "with_update"))
+                     "with_update"),
+            (further, "encoder_decoder gru_attention resnext dlrm wavenet pyramid forward_only "
+                      "accumulated multi_scale conditioned every_state"))
         for name in names.split()}
 # What issue 5 is judged by.
 EIGHT = "resnet50 unet densenet transformer lstm mlp inception two_branch".split()

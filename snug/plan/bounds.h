@@ -24,7 +24,8 @@ int64_t least_peak(const Timeline& timeline);
 // No sequence in any order within the limit takes less time. At the first execution of a unit, the
 // values that are there beside it fit the rest of the limit; all others that are read later must be
 // made again, with all that they need and that is not there. The cheapest such choice, relaxed by a
-// price for bytes, is a minimum cut; the bound is the best over some units.
+// price for bytes, is a minimum cut; the bound is the best over some units, and over some rows of
+// them: what must be made again between one and the next is paid for in each such window.
 double least_cost_ns(const UnitGraph& graph, int64_t limit);
 
 }  // namespace snug

@@ -44,6 +44,24 @@ TEST(Bounds, KnowWhatTheLastResultIsMadeFrom) {
   EXPECT_EQ(least_bytes(UnitGraph(problem)), 64 + 6400 + 6400 + 640);
 }
 
+// A small result may be the last; but then it is little room for what the one before it is made
+// from.
+TEST(Bounds, KnowWhatTheResultBeforeTheLastIsMadeFrom) {
+  Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true},
+                             {.bytes = 640},
+                             {.bytes = 6400, .pinned = true},
+                             {.bytes = 1280},
+                             {.bytes = 6400, .pinned = true},
+                             {.bytes = 128, .pinned = true}},
+                  .stages = {{}}};
+  problem.nodes = {{.in = {0}, .out = {1}, .cost_ns = 1},
+                   {.in = {1}, .out = {2}, .cost_ns = 1},
+                   {.in = {0}, .out = {3}, .cost_ns = 1},
+                   {.in = {3}, .out = {4}, .cost_ns = 1},
+                   {.in = {0}, .out = {5}, .cost_ns = 1}};
+  EXPECT_EQ(least_bytes(UnitGraph(problem)), 64 + 6400 + 6400 + 640);
+}
+
 // In another one nothing is computed again.
 TEST(Bounds, HoldForEveryOrder) {
   const Problem problem = testing::two_branches();
@@ -69,6 +87,64 @@ TEST(Bounds, CountsWhatIsNeededToMakeAValueAgain) {
   const UnitGraph graph(problem);
   // Beside values 3 and 4 there is no room for value 2 nor for value 1: both are made again.
   EXPECT_NEAR(least_cost_ns(graph, 64 + 640 + 6400), 81 + 51, 1);
+}
+
+// Two values of which each takes 100 ns, and what both are followed by.
+Problem two_dear_values() {
+  Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true},
+                             {.bytes = 6400},
+                             {.bytes = 64},
+                             {.bytes = 6400},
+                             {.bytes = 64},
+                             {.bytes = 64}},
+                  .stages = {{}}};
+  problem.nodes = {{.in = {0}, .out = {1, 2}, .cost_ns = 100},
+                   {.in = {0}, .out = {3, 4}, .cost_ns = 100},
+                   {.in = {2, 4}, .out = {5}, .scratch_bytes = 64'000, .cost_ns = 1}};
+  return problem;
+}
+
+// There is room for one and a half of them.
+TEST(Bounds, KeepWholeValues) {
+  Problem problem = two_dear_values();
+  problem.values.push_back({.bytes = 64, .pinned = true});
+  problem.nodes.push_back({.in = {1, 3, 5}, .out = {6}, .cost_ns = 1});
+  const UnitGraph graph(problem);
+  const int64_t limit = 64'000 + 4 * 64 + 6400 * 3 / 2;
+  EXPECT_NEAR(least_cost_ns(graph, limit), 202 + 100, 1e-3);
+  EXPECT_EQ(graph.cost_ns(*search_exhaustively(graph, limit).sequence), 302);
+}
+
+// A result is made before the moment and has to be kept, or it is made later and what it is made
+// from has to be there.
+TEST(Bounds, CountResultsThatMayBeThereAlready) {
+  Problem problem = two_dear_values();
+  for (const int from : {1, 3}) {
+    problem.nodes.push_back(
+        {.in = {from}, .out = {static_cast<int>(problem.values.size())}, .cost_ns = 1});
+    problem.values.push_back({.bytes = 6400, .pinned = true});
+  }
+  const UnitGraph graph(problem);
+  const int64_t limit = 64'000 + 4 * 64;
+  EXPECT_NEAR(least_cost_ns(graph, limit), 203 + 200, 1e-3);
+  EXPECT_EQ(graph.cost_ns(*search_exhaustively(graph, limit).sequence), 403);
+}
+
+// Whichever of two results is made first, there is no room beside it for what the other is made
+// from.
+TEST(Bounds, KnowThatOneResultIsTheFirst) {
+  Problem problem = two_dear_values();
+  problem.nodes.back().scratch_bytes = 0;
+  for (const int from : {1, 3}) {
+    const int made = static_cast<int>(problem.values.size());
+    problem.nodes.push_back(
+        {.in = {from, 5}, .out = {made}, .scratch_bytes = 64'000, .cost_ns = 1});
+    problem.values.push_back({.bytes = 64, .pinned = true});
+  }
+  const UnitGraph graph(problem);
+  const int64_t limit = 64'000 + 6400 + 6 * 64;
+  EXPECT_NEAR(least_cost_ns(graph, limit), 203 + 100, 1e-3);
+  EXPECT_EQ(graph.cost_ns(*search_exhaustively(graph, limit).sequence), 303);
 }
 
 // Many values made from one large value, all of them read by one node: when the last of them is

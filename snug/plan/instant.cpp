@@ -7,11 +7,12 @@ namespace {
 
 constexpr int kPrices = 24;      // Steps of the search for the best price: far more than it takes.
 constexpr double kScale = 1e12;  // Capacities are whole numbers.
+constexpr double kRounding = 1e-10;
 
 }  // namespace
 
 Instant::Instant(const UnitGraph& graph, const Moment& moment, int64_t limit,
-                 const std::vector<int>& held)
+                 const std::vector<int>& held, const std::vector<int>& dropped)
     : graph_(graph),
       moment_(moment),
       free_(graph.bytes.size(), 0),
@@ -28,15 +29,10 @@ Instant::Instant(const UnitGraph& graph, const Moment& moment, int64_t limit,
     free_[v] = 1;
   }
   for (int u = 0; u < graph.program_size; ++u) total_ += graph.units[u].cost_ns;
-  add_values();
+  add_values(dropped);
   add_units();
   search();
   for (const int v : held) kept_[v] = 1;
-}
-
-bool Instant::can_be_made_again(int value) const {
-  const int producer = graph_.producer[value];
-  return producer >= 0 && graph_.units[producer].pure;
 }
 
 // Rounded down, so that a bound stays one.
@@ -48,25 +44,34 @@ int64_t Instant::whole(double ns) const {
 // Source side: values that must be available later, and units that run again. A value there is paid
 // for by its bytes unless its unit runs again, a unit by its time; and a unit that runs again wants
 // its inputs.
-void Instant::add_values() {
+void Instant::add_values(const std::vector<int>& dropped) {
+  std::vector<char> is_dropped(graph_.bytes.size(), 0);
+  for (const int v : dropped) is_dropped[v] = 1;
   for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
     if (free_[v] || !moment_.exists[v]) continue;
     if (moment_.needed_after[v]) cut_.add_edge(0, 2 + v, MinCut::kInfinite);
-    value_edge_[v] =
-        cut_.add_edge(2 + v, can_be_made_again(v) ? unit_node(graph_.producer[v]) : 1, 0);
+    const bool can_be_made = moment_.can_be_made(graph_, v);
+    const int to = can_be_made ? unit_node(graph_.producer[v]) : 1;
+    const bool fits = !can_be_made || static_cast<double>(graph_.bytes[v]) <= room_;
+    const bool is_choice = fits && !is_dropped[v];
+    const int edge = cut_.add_edge(2 + v, to, is_choice ? 0 : MinCut::kInfinite);
+    value_edge_[v] = is_choice ? edge : -1;
+    keeps_all_ = keeps_all_ && is_choice;
   }
 }
 
 void Instant::add_units() {
   std::vector<char> has_edges(graph_.units.size(), 0), is_paid(graph_.node_cost_ns.size(), 0);
   for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
-    if (!moment_.exists[v] || !can_be_made_again(v) || has_edges[graph_.producer[v]]) continue;
+    if (!moment_.exists[v] || !moment_.can_be_made(graph_, v)) continue;
     const int u = graph_.producer[v];
+    if (has_edges[u]) continue;
     has_edges[u] = 1;
     const Unit& unit = graph_.units[u];
-    if (!unit.parts) cut_.add_edge(unit_node(u), 1, whole(unit.cost_ns));
+    const bool costs = !moment_.may_wait[u];
+    if (costs && !unit.parts) cut_.add_edge(unit_node(u), 1, whole(unit.cost_ns));
     // Pieces of a stage may have nodes in common: each is paid for once.
-    for (const int n : unit.parts ? unit.nodes : std::vector<int>()) {
+    for (const int n : costs&& unit.parts ? unit.nodes : std::vector<int>()) {
       cut_.add_edge(unit_node(u), work_node(n), MinCut::kInfinite);
       if (!is_paid[n]) cut_.add_edge(work_node(n), 1, whole(graph_.node_cost_ns[n]));
       is_paid[n] = 1;
@@ -92,11 +97,11 @@ Instant::Choice Instant::choose(double price) {
       cut_.set_capacity(value_edge_[v], whole(price * static_cast<double>(graph_.bytes[v])));
   }
   const double cost = static_cast<double>(cut_.solve()) / kScale * total_;
-  bound_ = std::max(bound_, cost - price * room_);
+  bound_ = std::max(bound_, cost - price * room_ - kRounding * total_);
   Choice choice{.kept = std::vector<char>(graph_.bytes.size(), 0)};
   for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
     if (value_edge_[v] < 0 || !cut_.is_reached(2 + v)) continue;
-    if (can_be_made_again(v) && cut_.is_reached(unit_node(graph_.producer[v]))) continue;
+    if (moment_.can_be_made(graph_, v) && cut_.is_reached(unit_node(graph_.producer[v]))) continue;
     choice.kept[v] = 1;
     choice.bytes += static_cast<double>(graph_.bytes[v]);
   }
@@ -108,7 +113,7 @@ Instant::Choice Instant::choose(double price) {
 // Where the line of a choice that is too large meets that of one that fits, there is either the top
 // or a better line.
 void Instant::search() {
-  Choice large = everything_kept();
+  Choice large = keeps_all_ ? everything_kept() : choose(0);
   if (large.bytes <= room_) {
     kept_ = std::move(large.kept);
     return;
@@ -125,7 +130,15 @@ void Instant::search() {
     (fits ? small : large) = std::move(choice);
     if (is_top) break;
   }
+  find_undecided(large, small);
   mix(large, std::move(small));
+}
+
+void Instant::find_undecided(const Choice& large, const Choice& small) {
+  for (int v = 0; v < static_cast<int>(graph_.bytes.size()); ++v) {
+    const bool larger = undecided_ < 0 || graph_.bytes[v] > graph_.bytes[undecided_];
+    if (large.kept[v] != small.kept[v] && larger) undecided_ = v;
+  }
 }
 
 // Where many parts of a graph are alike, one price turns all of them at once, and the choice that

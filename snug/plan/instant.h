@@ -15,14 +15,17 @@ namespace snug {
 // kept and what is made again.
 class Instant {
  public:
-  // `held` is kept in any case and without a choice.
+  // `held` is kept in any case and without a choice, `dropped` is not kept.
   Instant(const UnitGraph& graph, const Moment& moment, int64_t limit,
-          const std::vector<int>& held = {});
+          const std::vector<int>& held = {}, const std::vector<int>& dropped = {});
 
   // No choice within the limit needs less time for what is made again.
   double bound() const { return bound_; }
   // Values to keep, which fit: by the best price, or as near to it as whole values come.
   const std::vector<char>& kept() const { return kept_; }
+  // The largest value that the best price keeps in part only; -1: there is none, so the bound is
+  // that of a choice.
+  int undecided() const { return undecided_; }
   int64_t work() const { return cut_.work(); }
 
  private:
@@ -32,13 +35,13 @@ class Instant {
     std::vector<char> kept;
   };
 
-  void add_values();
+  void add_values(const std::vector<int>& dropped);
   void add_units();
   Choice everything_kept() const;
   Choice choose(double price);
   void search();
+  void find_undecided(const Choice& large, const Choice& small);
   void mix(const Choice& large, Choice small);
-  bool can_be_made_again(int value) const;
   int64_t whole(double ns) const;
   int unit_node(int unit) const { return 2 + static_cast<int>(graph_.bytes.size()) + unit; }
   int work_node(int node) const { return unit_node(static_cast<int>(graph_.units.size())) + node; }
@@ -48,6 +51,8 @@ class Instant {
   double room_ = 0, total_ = 1e-9, bound_ = 0;
   std::vector<char> free_;  // By value: part of what the unit itself needs, or held.
   std::vector<char> kept_;
+  int undecided_ = -1;
+  bool keeps_all_ = true;  // Every value may be kept.
   MinCut cut_;
   std::vector<int> value_edge_;  // By value: the one that is paid for keeping it, or -1.
 };

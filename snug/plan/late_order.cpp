@@ -3,21 +3,18 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "snug/plan/order_list.h"
+
 namespace snug {
 namespace {
 
-// The new order as a list, made from its end to its beginning. A label says which of two comes
-// first.
+// Made from its end to its beginning.
 class LateOrder {
  public:
   LateOrder(const UnitGraph& graph, const std::vector<int>& sequence)
       : graph_(graph),
         sequence_(sequence),
-        next_(graph.units.size() + 1, -1),
-        before_(graph.units.size() + 1, -1),
-        label_(graph.units.size() + 1, 0),
-        end_(static_cast<int>(graph.units.size())),
-        first_(end_),
+        list_(graph.units.size()),
         first_reader_(graph.bytes.size(), -1),
         last_reader_(graph.bytes.size(), -1) {
     for (const int u : sequence)
@@ -28,21 +25,20 @@ class LateOrder {
   std::vector<int> run() {
     for (auto u = sequence_.rbegin(); u != sequence_.rend(); ++u) {
       const int reader = first_reader_of(*u);
-      insert(*u, may_move(*u, reader) && waits(*u, reader) ? reader : first_);
+      const bool moves = may_move(*u, reader) && waits(*u, reader);
+      list_.insert_before(*u, moves ? reader : list_.first());
       for (const int v : graph_.units[*u].in) {
         int &first = first_reader_[v], &last = last_reader_[v];
-        if (first < 0 || label_[*u] < label_[first]) first = *u;
-        if (last < 0 || label_[*u] > label_[last]) last = *u;
+        if (first < 0 || list_.is_before(*u, first)) first = *u;
+        if (last < 0 || list_.is_before(last, *u)) last = *u;
       }
     }
-    std::vector<int> order;
-    for (int u = first_; u != end_; u = next_[u]) order.push_back(u);
-    return order;
+    return list_.order();
   }
 
  private:
   bool may_move(int u, int place) const {
-    const int section = place == end_ ? last_section_ : graph_.units[place].section;
+    const int section = place == list_.end() ? last_section_ : graph_.units[place].section;
     return graph_.units[u].pure && graph_.units[u].section == section;
   }
 
@@ -57,45 +53,24 @@ class LateOrder {
     }
     for (const int v : unit.in) {
       const bool stays =
-          graph_.pinned[v] || (last_reader_[v] >= 0 && label_[last_reader_[v]] >= label_[place]);
+          graph_.pinned[v] || (last_reader_[v] >= 0 && !list_.is_before(last_reader_[v], place));
       saved -= stays ? 0 : graph_.bytes[v];
     }
     return saved >= 0;
   }
 
   int first_reader_of(int u) const {
-    int first = end_;
+    int first = list_.end();
     for (const int v : graph_.units[u].out) {
       const int reader = first_reader_[v];
-      if (reader >= 0 && (first == end_ || label_[reader] < label_[first])) first = reader;
+      if (reader >= 0 && list_.is_before(reader, first)) first = reader;
     }
     return first;
   }
 
-  void insert(int u, int place) {
-    const int before = before_[place];
-    if (before >= 0 && label_[place] - label_[before] < 2) relabel();
-    label_[u] = before >= 0 ? label_[before] + (label_[place] - label_[before]) / 2
-                            : label_[place] - kApart;
-    next_[u] = place;
-    before_[u] = before;
-    before_[place] = u;
-    (before >= 0 ? next_[before] : first_) = u;
-  }
-
-  void relabel() {
-    int64_t label = 0;
-    for (int u = first_; u != end_; u = next_[u]) label_[u] = label += kApart;
-    label_[end_] = label + kApart;
-  }
-
-  static constexpr int64_t kApart = int64_t{1} << 32;
-
   const UnitGraph& graph_;
   const std::vector<int>& sequence_;
-  std::vector<int> next_, before_;  // By unit, and one for the end.
-  std::vector<int64_t> label_;
-  int end_, first_;
+  OrderList list_;
   std::vector<int> first_reader_, last_reader_;  // By value, of those that have a place.
   int last_section_ = 0;
 };

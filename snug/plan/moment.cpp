@@ -5,9 +5,29 @@
 namespace snug {
 namespace {
 
-// Whether each unit of the program runs before the given one in every order: what leads to it, and
-// whatever lies on the other side of a unit that is not pure.
-std::vector<char> before(const UnitGraph& graph, int unit) {
+// Whether each unit of the program runs, in every order, after the first of some that are in order.
+std::vector<char> units_after(const UnitGraph& graph, const std::vector<int>& sources) {
+  std::vector<char> result(graph.program_size, 0), made(graph.bytes.size(), 0);
+  const Unit& first = graph.units[sources[0]];
+  auto source = sources.begin();
+  for (int u = sources[0]; u < graph.program_size; ++u) {
+    const Unit& other = graph.units[u];
+    const bool is_source = source != sources.end() && *source == u;
+    source += is_source ? 1 : 0;
+    const auto is_made = [&](int v) { return made[v] != 0; };
+    const bool across =
+        other.section > first.section || (!other.pure && other.section == first.section);
+    result[u] = is_source || across || std::any_of(other.in.begin(), other.in.end(), is_made);
+    if (!result[u]) continue;
+    for (const int v : other.out) made[v] = 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+// What leads to it, and whatever lies on the other side of a unit that is not pure.
+std::vector<char> units_before(const UnitGraph& graph, int unit) {
   std::vector<char> result(graph.program_size, 0), wanted(graph.bytes.size(), 0);
   const Unit& target = graph.units[unit];
   for (int u = unit; u >= 0; --u) {
@@ -23,25 +43,6 @@ std::vector<char> before(const UnitGraph& graph, int unit) {
   return result;
 }
 
-// The same for the units that run after it.
-std::vector<char> after(const UnitGraph& graph, int unit) {
-  std::vector<char> result(graph.program_size, 0), made(graph.bytes.size(), 0);
-  const Unit& source = graph.units[unit];
-  for (int u = unit; u < graph.program_size; ++u) {
-    const Unit& other = graph.units[u];
-    const auto is_made = [&](int v) { return made[v] != 0; };
-    const bool across =
-        other.section > source.section || (!other.pure && other.section == source.section);
-    const bool follows = u == unit || std::any_of(other.in.begin(), other.in.end(), is_made);
-    result[u] = u != unit && (across || follows);
-    if (follows || across)
-      for (const int v : other.out) made[v] = 1;
-  }
-  return result;
-}
-
-}  // namespace
-
 int64_t working_bytes(const UnitGraph& graph, const Unit& unit) {
   int64_t bytes = unit.extra_bytes;
   for (const int v : unit.in) bytes += graph.bytes[v];
@@ -55,31 +56,75 @@ Moment moment_at(const Timeline& timeline, int position) {
   const size_t values = timeline.graph().bytes.size();
   Moment moment{.unit = timeline.sequence()[position],
                 .exists = std::vector<char>(values, 0),
-                .needed_after = std::vector<char>(values, 0)};
+                .needed_after = std::vector<char>(values, 0),
+                .may_wait = std::vector<char>(timeline.graph().units.size(), 0)};
   for (size_t v = 0; v < values; ++v) {
     const auto touches = timeline.touches(static_cast<int>(v));
     moment.exists[v] = !touches.empty() && touches.front().position <= position;
-    moment.needed_after[v] = moment.exists[v] && touches.back().position > position;
+    moment.needed_after[v] = timeline.lives_before(static_cast<int>(v), position + 1);
   }
   return moment;
 }
 
-Moment moment_of(const UnitGraph& graph, int unit) {
+namespace {
+
+// Nothing is needed yet.
+Moment moment_between(const UnitGraph& graph, int unit, const std::vector<char>& later) {
   Moment moment{.unit = unit,
                 .exists = graph.given,
-                .needed_after = std::vector<char>(graph.bytes.size(), 0)};
-  const std::vector<char> earlier = before(graph, unit), later = after(graph, unit);
+                .needed_after = std::vector<char>(graph.bytes.size(), 0),
+                .may_wait = std::vector<char>(graph.units.size(), 0)};
+  const std::vector<char> earlier = units_before(graph, unit);
   for (int u = 0; u < graph.program_size; ++u) {
-    if (!earlier[u] && u != unit) continue;
-    for (const int v : graph.units[u].out) moment.exists[v] = 1;
+    if (later[u]) continue;
+    moment.may_wait[u] = !earlier[u] && u != unit;
+    // A stage in parts may be known by pieces, which do not read all that it reads.
+    for (const int v : graph.units[u].out)
+      moment.exists[v] = !moment.may_wait[u] || graph.producer[v] == u;
   }
+  return moment;
+}
+
+// What the units read.
+void need(const UnitGraph& graph, const std::vector<char>& units, Moment& moment) {
   for (int u = 0; u < graph.program_size; ++u) {
-    for (const int v : graph.units[u].in)
-      moment.needed_after[v] |= later[u] && moment.exists[v] ? 1 : 0;
+    if (!units[u]) continue;
+    for (const int v : graph.units[u].in) moment.needed_after[v] = moment.exists[v];
   }
+}
+
+std::vector<char> units_later(const UnitGraph& graph, int unit, const std::vector<int>& waiting) {
+  std::vector<int> sources = waiting;
+  sources.insert(std::ranges::lower_bound(sources, unit), unit);
+  std::vector<char> later = units_after(graph, sources);
+  later[unit] = 0;
+  return later;
+}
+
+}  // namespace
+
+Moment moment_of(const UnitGraph& graph, int unit, const std::vector<int>& waiting) {
+  const std::vector<char> later = units_later(graph, unit, waiting);
+  Moment moment = moment_between(graph, unit, later);
+  need(graph, later, moment);
   for (size_t v = 0; v < graph.bytes.size(); ++v)
     moment.needed_after[v] |= graph.pinned[v] && moment.exists[v] ? 1 : 0;
   return moment;
+}
+
+Moment moment_until(const UnitGraph& graph, int unit, int last) {
+  std::vector<char> later = units_later(graph, unit, {});
+  Moment moment = moment_between(graph, unit, later);
+  std::vector<char> until = units_before(graph, last);
+  until[last] = 1;
+  for (int u = 0; u < graph.program_size; ++u) later[u] = later[u] && until[u];
+  need(graph, later, moment);
+  return moment;
+}
+
+bool Moment::can_be_made(const UnitGraph& graph, int value) const {
+  const int producer = graph.producer[value];
+  return producer >= 0 && (graph.units[producer].pure || may_wait[producer]);
 }
 
 int64_t crossing_bytes(const UnitGraph& graph, const Moment& moment) {

@@ -8,6 +8,7 @@
 #include "snug/plan/eviction.h"
 #include "snug/plan/nested.h"
 #include "snug/plan/planning_deadline.h"
+#include "snug/plan/retime.h"
 #include "snug/plan/seeds.h"
 #include "snug/plan/undo.h"
 #include "snug/plan/walk.h"
@@ -15,9 +16,13 @@
 namespace snug {
 namespace {
 
-constexpr int kPatience = 25;          // Rounds without a lower peak.
+constexpr int kPatience = 25;          // Rounds without a gain.
+constexpr double kLess = 0.98;         // So much of the bytes above the limit is one.
 constexpr size_t kBestStarts = 3;      // Starts that are tried with all settings.
-constexpr int kRecreatePatience = 40;  // Changes without a gain.
+constexpr int kLeastPatience = 40;     // Changes without a gain,
+constexpr int kMostPatience = 120;     // and more,
+constexpr int kRecreated = 80'000;     // with so many units in all.
+constexpr double kPromising = 1.01;    // Times the best.
 constexpr size_t kTightened = 40'000;  // Units of all ways to bring a sequence down a little.
 constexpr double kDear = 1.22;         // Times the program: when nested starts are tried.
 constexpr int kMostStretches = 128;    // Of nested starts,
@@ -37,11 +42,22 @@ constexpr std::array<EvictionSettings, 7> kSettings = {
      {.span_power = 1.0, .share = 0.05, .peaks = 1},
      {.span_power = 0.75, .share = 0.1, .peaks = 8}}};
 
+// Bytes above the limit, of all positions.
+double excess_bytes(const Timeline& timeline, int64_t limit) {
+  double excess = 0;
+  for (const int64_t live : timeline.live())
+    excess += static_cast<double>(std::max<int64_t>(0, live - limit));
+  return excess;
+}
+
+// What counts as a gain in a round.
+enum class Gain { lower_peak, less_excess };
+
 // Evicts round by round. The work is taken from `work`.
 std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t limit,
-                              EvictionSettings settings, int64_t& work) {
+                              EvictionSettings settings, Gain gain, int64_t& work) {
   int64_t lowest = INT64_MAX;
-  double price = 0;
+  double least_excess = HUGE_VAL, price = 0;
   for (int idle = 0; idle < kPatience && work > 0; ++idle) {
     PlanningDeadline::look_at_clock();
     const Timeline timeline(graph, sequence);
@@ -49,6 +65,11 @@ std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t
     if (timeline.peak() <= limit) return sequence;
     if (timeline.peak() < lowest) {
       lowest = timeline.peak();
+      idle = 0;
+    }
+    const double excess = gain == Gain::lower_peak ? HUGE_VAL : excess_bytes(timeline, limit);
+    if (excess < kLess * least_excess) {
+      least_excess = excess;
       idle = 0;
     }
     Eviction eviction(timeline, limit, settings, price);
@@ -73,14 +94,19 @@ class Search {
   }
 
   // What comes of a start; its cost, or a huge one.
-  double consider(const Sequence& start, const EvictionSettings& settings) {
-    return consider(evict(graph_, start, limit_, settings, work_));
+  double consider(const Sequence& start, const EvictionSettings& settings,
+                  Gain gain = Gain::lower_peak) {
+    return consider(evict(graph_, start, limit_, settings, gain, work_));
   }
 
   double consider(std::optional<Sequence> sequence) {
     if (!sequence || Timeline(graph_, *sequence).peak() > limit_) return HUGE_VAL;
     Sequence shorter = without_waste(graph_, std::move(*sequence), limit_, work_);
-    const double cost = graph_.cost_ns(shorter);
+    double cost = graph_.cost_ns(shorter);
+    if (cost < kPromising * cost_) {
+      retime(shorter);
+      cost = graph_.cost_ns(shorter);
+    }
     if (found() && cost >= cost_) return cost;
     cost_ = cost;
     best_ = std::move(shorter);
@@ -126,7 +152,9 @@ class Search {
   // Takes back all that is computed again in some stretch of the best sequence and empties gaps
   // there anew, in another way.
   void recreate() {
-    for (int idle = 0; idle < kRecreatePatience && work_ > 0; ++idle) {
+    const int patience =
+        std::clamp(kRecreated / graph_.program_size, kLeastPatience, kMostPatience);
+    for (int idle = 0; idle < patience && work_ > 0; ++idle) {
       const double before = cost_;
       consider(ruined(), kSettings[random(kSettings.size())]);
       if (cost_ < before) idle = 0;
@@ -134,6 +162,16 @@ class Search {
   }
 
  private:
+  // At other times, some of it may not be needed.
+  void retime(Sequence& sequence) {
+    if (std::ranges::any_of(graph_.units, is_read)) return;
+    Sequence moved = retimed(graph_, sequence);
+    work_ -= static_cast<int64_t>(moved.size());
+    if (Timeline(graph_, moved).peak() > limit_) return;
+    moved = without_waste(graph_, std::move(moved), limit_, work_);
+    if (graph_.cost_ns(moved) < graph_.cost_ns(sequence)) sequence = std::move(moved);
+  }
+
   size_t random(size_t below) {
     state_ ^= state_ << 13;
     state_ ^= state_ >> 7;
@@ -141,6 +179,8 @@ class Search {
     return (state_ >> 33) % below;
   }
 
+  // Without some neighbours among what is computed again: at neighbouring times, or of the same
+  // stretch of the program at any time.
   Sequence ruined() {
     const Timeline timeline(graph_, best_);
     std::vector<int> again;
@@ -148,15 +188,14 @@ class Search {
       if (!timeline.is_first(p)) again.push_back(p);
     }
     if (again.empty()) return best_;
-    const auto count = static_cast<size_t>(again.size());
-    const size_t width = 1 + random(std::max<size_t>(1, count / 3));
+    if (random(2) == 0) std::ranges::stable_sort(again, {}, [&](int p) { return best_[p]; });
+    const size_t count = again.size(), width = 1 + random(std::max<size_t>(1, count / 3));
     const size_t from = random(count), to = std::min(count, from + width);
+    std::vector<char> out(best_.size(), 0);
+    for (size_t i = from; i < to; ++i) out[again[i]] = 1;
     Sequence sequence;
-    for (int p = 0, i = 0; p < timeline.length(); ++p) {
-      const bool is_again = !timeline.is_first(p);
-      const bool out = is_again && static_cast<size_t>(i) >= from && static_cast<size_t>(i) < to;
-      i += is_again ? 1 : 0;
-      if (!out) sequence.push_back(best_[p]);
+    for (size_t p = 0; p < best_.size(); ++p) {
+      if (!out[p]) sequence.push_back(best_[p]);
     }
     return sequence;
   }
@@ -232,10 +271,12 @@ std::optional<Sequence> recompute_in_any_order(const UnitGraph& graph, int64_t l
 std::optional<Sequence> tighten(const UnitGraph& graph, const Sequence& sequence, int64_t limit,
                                 int64_t& work) {
   Search search(graph, limit, work);
-  // For a long sequence one way has to do.
+  // For a long sequence one way has to do. It may be above the limit in very many places, whose
+  // peaks are lower only when the last of them is.
   const size_t ways = std::clamp<size_t>(kTightened / sequence.size(), 1, kSettings.size());
-  for (size_t s = 0; s < kSettings.size() && (s < ways || !search.found()); ++s)
-    search.consider(sequence, kSettings[s]);
+  for (size_t s = 0; s < ways; ++s) search.consider(sequence, kSettings[s]);
+  for (size_t s = 0; s < kSettings.size() && !search.found(); ++s)
+    search.consider(sequence, kSettings[s], Gain::less_excess);
   return search.take();
 }
 

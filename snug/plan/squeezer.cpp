@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "snug/plan/bounds.h"
+#include "snug/plan/early_order.h"
 #include "snug/plan/late_order.h"
 #include "snug/plan/layout.h"
 #include "snug/plan/order.h"
@@ -22,6 +23,7 @@ constexpr int kTries = 6;
 constexpr int kSmallTries = 40;  // Where the best sequence of each limit is known.
 
 constexpr int kManyUnits = 6000;
+constexpr double kMuchLower = 0.97;
 constexpr int kLongProgram = 800;  // Units: with a file, less is looked for without it.
 // Of the time without a budget: more than this is worth another look, in the program's own order.
 constexpr double kDear = 1.2;
@@ -34,6 +36,18 @@ constexpr double kGoodEnough = 1.01;
 Effort once_more(const UnitGraph& graph, Effort effort) {
   const bool is_large = graph.program_size > kManyUnits;
   return effort == Effort::thorough && is_large ? Effort::full : effort;
+}
+
+// Values are made late, and used up early. In a large problem only where that lowers the peak: what
+// is found there from the program's own order is placed more often.
+std::vector<int> first_order(const UnitGraph& graph) {
+  std::vector<int> late = late_order(graph, graph.program());
+  std::vector<int> early = late_order(graph, early_order(graph, graph.program()));
+  if (graph.program_size <= kManyUnits) return early;
+  const auto peak = [&](const std::vector<int>& order) {
+    return static_cast<double>(Timeline(graph, order).peak());
+  };
+  return peak(early) < kMuchLower * peak(late) ? early : late;
 }
 
 Aim aim_of(Effort effort) { return effort == Effort::quick ? Aim::quickly : Aim::capacity; }
@@ -132,7 +146,7 @@ std::optional<std::vector<int>> Squeezer::find_sequence(const UnitGraph& graph, 
   const ExhaustiveResult truth = spills ? ExhaustiveResult() : this->truth(limit);
   if (truth.complete) return truth.sequence;
   int64_t work = search_work(graph, effort);
-  if (!late_) late_ = late_order(this->graph(), this->graph().program());
+  if (!late_) late_ = first_order(this->graph());
   std::optional<std::vector<int>> best = recompute(graph, *late_, limit, effort, work);
   if (best && (effort == Effort::quick || work <= 0)) return best;
   if (!order_) order_ = best_order(this->graph(), *late_);
@@ -149,7 +163,7 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
   std::optional<std::vector<int>> sequence;
   const bool is_small = truth(limit).complete;
   for (int i = 0; i < (is_small ? kSmallTries : kTries) && limit >= least_without_file(); ++i) {
-    int64_t work = search_work(graph(), Effort::quick);
+    int64_t work = search_work(graph(), Effort::full);
     if (sequence && !is_small)
       sequence = tighten(graph(), *sequence, limit, work);
     else

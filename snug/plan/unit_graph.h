@@ -29,6 +29,7 @@ struct Unit {
 inline bool is_read(const Unit& unit) { return unit.nodes.empty(); }
 
 struct UnitGraph {
+  UnitGraph() = default;
   explicit UnitGraph(const Problem& problem);
 
   std::vector<Unit> units;     // Those of the program, then the pieces.

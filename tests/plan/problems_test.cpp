@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "snug/plan/bounds.h"
 #include "snug/plan/squeezer.h"
 #include "tests/plan/least_time.h"
 #include "tests/plan/random_steps.h"
@@ -47,6 +48,9 @@ void compare(const Problem& problem, int64_t limit, Tally& tally) {
   EXPECT_FALSE(truth.least_ns && squeezer.is_impossible(limit)) << "a proof that is none";
   if (!truth.least_ns) return;
   EXPECT_LE(squeezer.least_cost_ns(limit), *truth.least_ns * 1.000001 + 1e-6);
+  const UnitGraph graph(problem);
+  EXPECT_LE(least_cost_ns(graph, limit), *truth.least_ns * 1.000001 + 1e-6);
+  EXPECT_LE(least_bytes(graph), limit);
   if (!plan) {
     ++tally.missed;
     return;
