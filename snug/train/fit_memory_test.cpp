@@ -304,7 +304,8 @@ TEST(Memory, PassesOfCallbacks) {
     size_t predicted = 0;
     LambdaCallbackOptions predicts;
     predicts.on_epoch_end = [&](int, Logs&) {
-      predicted = model.predict(data::arrays(inputs), {.memory = own_memory})[0].size();
+      const EvaluateOptions options{.memory = own_memory};
+      predicted = model.predict(data::arrays(inputs), options)[0].size();
     };
     model.fit(
         data,
