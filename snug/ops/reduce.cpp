@@ -62,15 +62,17 @@ class ReduceKernel final : public Kernel {
 
  private:
   static constexpr int kSlabs = 8;
-  static constexpr int64_t kFewResults = 256;
+  static constexpr int64_t kRowsOfSlab = 16;
 
-  // Where the outermost axis is reduced, each slab has a result of its own. Few results are added
-  // up in slabs of their own number, so that threads do not show in the bits; of many, more than
-  // one for each thread would take memory.
+  // Where the outermost axis is reduced, each slab has a result of its own. Their number follows
+  // from the sizes alone, so that threads do not show in the bits; beyond two the results of all
+  // are at most 1/16 of what is reduced.
   static int slabs_of(const ReducedAxes& axes, int threads) {
-    const bool is_fixed = axes.reduces_outermost() && axes.kept_size() <= kFewResults;
-    const int wanted = is_fixed ? elementwise_threads(axes.size(), {.threads = kSlabs}) : threads;
-    return static_cast<int>(std::clamp<int64_t>(axes.outermost(), 1, wanted));
+    if (axes.reduces_outermost()) {
+      const auto most = std::clamp<int64_t>(axes.outermost() / kRowsOfSlab, 2, kSlabs);
+      threads = elementwise_threads(axes.size(), {.threads = static_cast<int>(most)});
+    }
+    return static_cast<int>(std::clamp<int64_t>(axes.outermost(), 1, threads));
   }
 
   bool partial_results() const { return slabs_ > 1 && axes_.reduces_outermost(); }
