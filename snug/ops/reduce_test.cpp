@@ -111,8 +111,8 @@ TEST(Reduce, OnTwoThreads) {
 
 // Of weights, too, which no plan cuts: what a reproducible run adds up must not show the machine.
 TEST(Reduce, SumsDoNotShowTheThreads) {
-  for (const Shape& shape : {Shape{600 * 200}, Shape{600, 200}, Shape{600, 10, 20}, Shape{600, 700},
-                             Shape{5, 90000}}) {
+  for (const Shape& shape :
+       {Shape{600 * 200}, Shape{600, 200}, Shape{600, 10, 20}, Shape{600, 700}, Shape{5, 90000}}) {
     const auto summed = [&](int threads) {
       Graph graph;
       const Value x = graph.input("x", {DType::float32, shape});
