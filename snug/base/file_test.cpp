@@ -4,6 +4,7 @@
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -153,6 +154,16 @@ TEST(PosixFile, ADirectoryIsNotAFile) {
   EXPECT_EQ(message_of([&] { real_files().open(temp.path(), OpenMode::read); }),
             temp.path().string() +
                 ": cannot open it: Is a directory; it is a directory: give the path of a file");
+}
+
+// Nobody writes to it, so opening it would not end.
+TEST(PosixFile, APipeIsNotWaitedFor) {
+  const TempDir temp;
+  const Path pipe = temp / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(
+      message_of([&] { real_files().open(pipe, OpenMode::read); }),
+      pipe.string() + ": it is a pipe, which cannot be read from any place; save it to a file");
 }
 
 TEST(PosixFile, AFileInTheWorkingDirectoryCanBeWrittenAtomically) {

@@ -41,6 +41,14 @@ int open_flags(OpenMode mode) {
   return O_RDONLY;
 }
 
+// Opening one would wait until somebody writes to it.
+void refuse_pipe(const Path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+  throw FileError("{}: it is a pipe, which cannot be read from any place; save it to a file",
+                  path.string());
+}
+
 class PosixFile final : public File {
  public:
   PosixFile(const Path& path, OpenMode mode) : File(path), passes_(mode == OpenMode::write) {
@@ -48,6 +56,7 @@ class PosixFile final : public File {
       descriptor_ = open_scratch(path);
       return;
     }
+    if (mode == OpenMode::read) refuse_pipe(path);
     descriptor_ = retried([&] { return ::open(path.c_str(), open_flags(mode) | O_CLOEXEC, 0666); });
     if (descriptor_ == -1) throw file_error(path, "open it", errno);
     struct stat status {};

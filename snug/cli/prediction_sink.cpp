@@ -49,15 +49,19 @@ class NpySink final : public PredictionSink {
 class CsvSink final : public PredictionSink {
  public:
   CsvSink(const Path& path, const Network& network, const NamedClasses& classes, RowNames names)
-      : files_({path}), classes_(classes), names_(std::move(names)) {
-    unfinished_ = path.string() + ".tmp";
-    file_ = real_files().open(unfinished_, OpenMode::write);
+      : CsvSink(path, classes, std::move(names)) {
     if (!names_.title.empty()) put(names_.title + ",");
     put(header(network));
     batch_.resize(network.output_types().size());
   }
   ~CsvSink() override {
-    if (file_) real_files().remove(unfinished_);
+    if (!file_) return;
+    try {
+      real_files().remove(unfinished_);
+    } catch (const FileError&) {
+      // Whoever gave up the file has been told why.
+      file_.reset();
+    }
   }
 
   void add(int output, int64_t first, const Tensor& rows) override {
@@ -83,6 +87,13 @@ class CsvSink final : public PredictionSink {
   const std::vector<Path>& files() const override { return files_; }
 
  private:
+  // Once it is done, the destructor removes the file, whatever throws.
+  CsvSink(const Path& path, const NamedClasses& classes, RowNames names)
+      : files_({path}), classes_(classes), names_(std::move(names)) {
+    unfinished_ = path.string() + ".tmp";
+    file_ = real_files().open(unfinished_, OpenMode::write);
+  }
+
   std::string header(const Network& network) const {
     if (classes_) {
       std::string line;

@@ -33,6 +33,19 @@ void check_names(const ColumnWishes& wishes, const std::vector<ColumnScan>& scan
   for (const auto& [name, setting] : wishes.settings) check(name, "columns");
 }
 
+// A column has one role.
+void check_roles(const ColumnWishes& wishes, std::string_view file) {
+  for (auto label = wishes.labels.begin(); label != wishes.labels.end(); ++label) {
+    if (*label == wishes.weight) {
+      throw Error("{}: column \"{}\" is the label and the sample_weight; name another one for one",
+                  file, *label);
+    }
+    if (std::find(wishes.labels.begin(), label, *label) != label) {
+      throw Error("{}: the label \"{}\" is given twice; name each column once", file, *label);
+    }
+  }
+}
+
 // A text that almost every row has for itself says nothing about other rows. Of few texts, nine of
 // ten rows: chance makes many of a few hundred rows differ.
 bool has_texts_of_its_own(const ColumnScan& scan) {
@@ -267,6 +280,7 @@ void add_doubts(const ColumnScan& scan, const Column& column, bool chosen,
 Columns choose_columns(const std::vector<ColumnScan>& scans, const ColumnWishes& wishes,
                        std::string_view file) {
   check_names(wishes, scans, file);
+  check_roles(wishes, file);
   Columns columns{.columns = {}, .labels = wishes.labels, .weight = wishes.weight};
   for (const ColumnScan& scan : scans) {
     const bool label = std::ranges::find(wishes.labels, scan.name) != wishes.labels.end();

@@ -223,6 +223,16 @@ TEST(Columns, TravelAsJson) {
   }
 }
 
+TEST(Columns, AColumnHasOneRole) {
+  const auto message = [](const ColumnWishes& wishes) {
+    return message_of([&] { chosen("a,b,y\n1,2,0\n2,3,1\n", wishes); });
+  };
+  expect_within(message({.labels = {"y"}, .weight = "y"}),
+                "column \"y\" is the label and the sample_weight");
+  expect_within(message({.labels = {"b", "y"}, .weight = "y"}), "column \"y\" is the label");
+  expect_within(message({.labels = {"y", "b", "y"}}), "the label \"y\" is given twice");
+}
+
 TEST(Columns, AWeightIsANumberOfNoughtOrMore) {
   const auto message = [](ColumnSetting setting) {
     return message_of([&] {

@@ -25,9 +25,17 @@ bool is_forbidden(unsigned char first, unsigned char second) {
          (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
 }
 
+// What quotes may leave around a number or a mark.
+std::string_view without_blanks(std::string_view cell) {
+  const size_t begin = cell.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return "";
+  return cell.substr(begin, cell.find_last_not_of(" \t") + 1 - begin);
+}
+
 }  // namespace
 
 bool is_missing(std::string_view cell) {
+  cell = without_blanks(cell);
   constexpr std::array<std::string_view, 14> kWords = {"?",    "NA",   "N/A",  "n/a",  "NaN",
                                                        "nan",  "NAN",  "null", "NULL", "Null",
                                                        "None", "#N/A", "NaT",  "<NA>"};
@@ -35,6 +43,7 @@ bool is_missing(std::string_view cell) {
 }
 
 std::optional<double> number_of(std::string_view cell) {
+  cell = without_blanks(cell);
   if (cell.size() > 1 && cell[0] == '+' && cell[1] != '-') cell.remove_prefix(1);
   double value = 0;
   const char* end = cell.data() + cell.size();

@@ -8,10 +8,10 @@
 
 namespace snug {
 
-// Whether a cell says that there is nothing: empty, ?, NA, N/A, NaN, null, None and the like.
+// Whether a cell says that there is nothing: blank, ?, NA, N/A, NaN, null, None and the like.
 bool is_missing(std::string_view cell);
 
-// The number that all of the cell is, as float64; inf for what is larger. Nullopt: it is none.
+// The number that a cell is but for blanks around it; inf for a larger one. Nullopt: it is none.
 std::optional<double> number_of(std::string_view cell);
 
 bool is_utf8(std::string_view text);

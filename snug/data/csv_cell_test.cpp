@@ -15,13 +15,16 @@ TEST(CsvCell, Numbers) {
   EXPECT_TRUE(std::isinf(*number_of("1e400")));
   EXPECT_TRUE(std::isinf(*number_of("inf")));
   EXPECT_EQ(number_of("1e-400").value_or(-1), 0.0);
-  for (const char* text : {"", "a", "1a", "1 2", "0x10", "+-1", "1,5", "--1", "e5", "+"}) {
+  EXPECT_EQ(number_of(" 7 "), 7.0) << "in quotes, which keep blanks";
+  EXPECT_EQ(number_of("\t-.5"), -0.5);
+  for (const char* text :
+       {"", " ", "a", "1a", "1 2", "- 1", "0x10", "+-1", "1,5", "--1", "e5", "+"}) {
     EXPECT_FALSE(number_of(text)) << text;
   }
 }
 
 TEST(CsvCell, Missing) {
-  for (const char* text : {"", "?", "NA", "N/A", "nan", "NaN", "null", "None"}) {
+  for (const char* text : {"", "?", "NA", "N/A", "nan", "NaN", "null", "None", " ", " ? "}) {
     EXPECT_TRUE(is_missing(text)) << text;
   }
   for (const char* text : {"0", "no", "-", "Nan Madol"}) EXPECT_FALSE(is_missing(text)) << text;

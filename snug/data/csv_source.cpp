@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "snug/base/error.h"
+#include "snug/data/csv_cell.h"
 #include "snug/data/stage.h"
 
 namespace snug {
@@ -117,14 +118,40 @@ void CsvSource::read_run_of_all(int64_t first, int64_t count, std::span<const Te
   });
 }
 
+namespace {
+
+// That gives a number of a row's inputs.
+const Column& input_column(const Columns& columns, int64_t number) {
+  std::vector<const Column*> inputs;
+  for (const Column& column : columns.columns) {
+    if (columns.is_input(column)) inputs.push_back(&column);
+  }
+  std::ranges::stable_sort(inputs, {}, &Column::position);
+  size_t i = 0;
+  for (; number >= inputs[i]->width(); ++i) number -= inputs[i]->width();
+  return *inputs[i];
+}
+
+}  // namespace
+
 std::string CsvSource::column_of(int field, int64_t index) const {
   const Columns& columns = encoder_->columns();
   if (fields()[field].role == FieldRole::target) return columns.labels[0];
   if (fields()[field].role == FieldRole::weight) return columns.weight;
-  return fmt::format("number {} of the inputs", index);
+  return input_column(columns, index).name;
 }
 
 void CsvSource::refuse(int field, int64_t row, int64_t index, float value, DType wanted) {
+  if (fields()[field].role == FieldRole::input) {
+    const Column& column = input_column(encoder_->columns(), index);
+    if (column.is_number() && column.use != ColumnUse::as_is) {
+      throw DataError(
+          "{}: {} is {} after {}, but a whole number that {} holds was expected, as ids of an "
+          "embedding are; ids stay what they are with columns: {{{}: as_is}}",
+          place(field, row), column.name, value, name_of(column.use), name_of(wanted),
+          yaml_key(column.name));
+    }
+  }
   throw DataError("{}: {} is {}, but a whole number that {} holds was expected; {}",
                   place(field, row), column_of(field, index), value, name_of(wanted),
                   mending(fields()[field], fmt::format("{}", value), wanted));

@@ -339,8 +339,26 @@ TEST(Csv, IdsThatMayHaveBeenRoundedAreRefused) {
   EXPECT_EQ(read_rows<int32_t>(*source, 0, {0}), (std::vector<int32_t>{16777215}));
   EXPECT_EQ(read_rows(*source, 0, {1}), (std::vector<float>{16777216})) << "a number like others";
   expect_within(message_of<DataError>([&] { read_rows<int32_t>(*source, 0, {1}); }),
-                "t.csv: line 3: number 0 of the inputs is about 16777216, but a whole number below "
-                "16777216 was expected");
+                "t.csv: line 3: id is about 16777216, but a whole number below 16777216 was "
+                "expected");
+}
+
+// Behind a column of several numbers.
+TEST(Csv, IdsThatAreScaledAreNamedWithTheWayOut) {
+  CsvFile file("city,user id,n,y\na,4,1.5,0\nb,5,2,1\nc,9,3,0\n");
+  data::CsvOptions options = file.options({"y"});
+  options.wishes.settings["city"] = {.use = ColumnUse::one_hot};
+  options.wishes.settings["user id"] = {.use = ColumnUse::min_max};
+  options.wishes.settings["n"] = {.use = ColumnUse::as_is};
+  const SourcePtr source = data::csv(options).source;
+  const auto message = [&](int64_t row) {
+    return message_of<DataError>([&] { read_rows<int32_t>(*source, 0, {row}); });
+  };
+  expect_within(message(1),
+                "t.csv: line 3: user id is 0.2 after min_max, but a whole number that int32 holds "
+                "was expected, as ids of an embedding are; ids stay what they are with columns: "
+                "{user id: as_is}");
+  expect_within(message(0), "t.csv: line 2: n is 1.5, but a whole number that int32 holds was");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "snug/data/array_names.h"
 #include "snug/data/csv_table.h"
 #include "snug/data/file_state.h"
+#include "snug/data/hdf5_chunks.h"
 #include "snug/data/hdf5_rows.h"
 #include "snug/data/random_source.h"
 #include "snug/data/row_file.h"
@@ -50,7 +51,7 @@ std::string reason_against(const Hdf5Dataset& dataset) {
     return "has rows without elements";
   if (!stored_type_of(dataset))
     return "holds no numbers that can be trained on; save it as float32 or int64";
-  return "";
+  return reason_against_filters(dataset);
 }
 
 // The array of a group that has one of these names; empty where none has.

@@ -272,18 +272,19 @@ class ChunkIndex {
   bool filtered_ = false;
 };
 
-void check_filters(const Hdf5Dataset& dataset, const std::string& where) {
+}  // namespace
+
+std::string reason_against_filters(const Hdf5Dataset& dataset) {
   for (const Hdf5Filter& filter : dataset.chunks.filters) {
     if (filter.kind >= Hdf5Filter::deflate && filter.kind <= Hdf5Filter::fletcher32) continue;
     constexpr std::string_view kNames[] = {"szip", "nbit", "scaleoffset"};
     std::string name = filter.name;
     if (filter.kind >= 4 && filter.kind <= 6) name = kNames[filter.kind - 4];
-    throw Error("{}: it is packed by the filter {} ({}); save it with gzip, or without", where,
-                filter.kind, name.empty() ? "without a name" : name);
+    return fmt::format("is packed by the filter {} ({}); save it with gzip, or without",
+                       filter.kind, name.empty() ? "without a name" : name);
   }
+  return "";
 }
-
-}  // namespace
 
 int64_t chunk_bytes(const Hdf5Dataset& dataset) {
   auto bytes = static_cast<int64_t>(dataset.element_bytes);
@@ -292,7 +293,8 @@ int64_t chunk_bytes(const Hdf5Dataset& dataset) {
 }
 
 Hdf5ChunkList list_chunks(const Hdf5Dataset& dataset, const std::string& where, int64_t most) {
-  check_filters(dataset, where);
+  if (const std::string reason = reason_against_filters(dataset); !reason.empty())
+    throw Error("{}: it {}", where, reason);
   constexpr int64_t kMostChunkBytes = int64_t{1} << 30;
   if (chunk_bytes(dataset) > kMostChunkBytes) {
     throw Error("{}: its chunks have {} bytes, more than can be held; save it with smaller ones",

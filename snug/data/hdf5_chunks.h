@@ -2,6 +2,7 @@
 // they were filtered.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "snug/data/hdf5_tree.h"
@@ -23,6 +24,9 @@ struct Hdf5ChunkList {
 // Throws CorruptFile for an index that makes no sense or leads out of the file; Error for more
 // chunks than `most`, and by name for filters that are not known.
 Hdf5ChunkList list_chunks(const Hdf5Dataset& dataset, const std::string& where, int64_t most);
+
+// Why its chunks cannot be read: "is packed by the filter 4 (szip); ..."; empty: they can.
+std::string reason_against_filters(const Hdf5Dataset& dataset);
 
 // The bytes of a chunk when it is whole.
 int64_t chunk_bytes(const Hdf5Dataset& dataset);

@@ -252,7 +252,8 @@ Hdf5Space hdf5_space(Hdf5Bytes message) {
   const auto version = message.number<uint8_t>(), rank = message.number<uint8_t>();
   if (version < 1 || version > 2 || rank > 32) throw Hdf5NotRead("has a shape of an unknown kind");
   const auto flags = message.number<uint8_t>();
-  message.skip(version == 1 ? 5 : 1);
+  if (version == 2 && message.number<uint8_t>() == 2) throw Hdf5NotRead("has no elements");
+  if (version == 1) message.skip(5);
   Hdf5Space space;
   for (int i = 0; i < rank; ++i) space.shape.push_back(message.address());
   space.most = space.shape;

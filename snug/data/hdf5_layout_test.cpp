@@ -55,6 +55,7 @@ TEST(Hdf5Layout, Spaces) {
   EXPECT_EQ(newer.shape, std::vector<int64_t>{7});
   EXPECT_EQ(newer.most, newer.shape);
   EXPECT_TRUE(hdf5_space(bytes({2, 0, 0, 0})).shape.empty());
+  EXPECT_THROW(hdf5_space(bytes({2, 0, 0, 2})), Hdf5NotRead) << "null: no elements at all";
   EXPECT_THROW(hdf5_space(bytes({9, 0, 0, 0})), Hdf5NotRead);
   EXPECT_THROW(hdf5_space(bytes({2, 200, 0, 0})), Hdf5NotRead);
   EXPECT_THROW(hdf5_space(bytes({2, 2, 0, 1, 7, 0, 0})), CorruptFile);

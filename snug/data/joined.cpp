@@ -139,22 +139,27 @@ class ZippedSource final : public RandomSource {
 class NumberedSource final : public RandomSource {
  public:
   NumberedSource(int64_t count, int64_t first) : first_(first) {
-    const std::vector<Field> fields = {{.name = "range", .stored = StoredType::int64, .row = {}}};
-    set_fields(fields, std::vector<int64_t>{count});
+    const bool wide = first < INT32_MIN || first + count - 1 > INT32_MAX;
+    Field field = number_;
+    if (!wide) field.stored = StoredType::int32;
+    set_fields({field}, std::vector<int64_t>{count});
   }
   SourcePtr twin() override { return std::make_shared<NumberedSource>(*rows(), first_); }
 
  protected:
   void read_run(int field, int64_t first, int64_t count, void* to, DType dtype) override {
+    SNUG_CHECK(field == 0);
     auto* at = static_cast<std::byte*>(to);
     for (int64_t i = 0; i < count; ++i) {
       const int64_t number = first_ + first + i;
-      stage_rows(fields()[field], {first + i, 0}, &number, 1, at, dtype);
+      stage_rows(number_, {first + i, 0}, &number, 1, at, dtype);
       at += size_of(dtype);
     }
   }
 
  private:
+  // As read_run() counts them; the field itself is int32 where that holds all.
+  const Field number_{.name = "range", .stored = StoredType::int64, .row = {}};
   int64_t first_;
 };
 

@@ -50,9 +50,9 @@ class RowSlots {
   std::vector<Tensor> slots_;
 };
 
-std::vector<DType> batch_types(const Source& source) {
+std::vector<DType> held_types(const Source& source) {
   std::vector<DType> types;
-  for (const Field& field : source.fields()) types.push_back(batch_dtype(field));
+  for (const Field& field : source.fields()) types.push_back(held_dtype(field));
   return types;
 }
 
@@ -73,7 +73,7 @@ class MappedSource final : public RandomSource {
     if (spec.weighted) add(FieldSpecs(Shape{}), FieldRole::weight, "sample_weight", fields);
     set_fields(fields, std::vector<int64_t>(fields.size(), *source_->rows()));
     rows_ = std::min(piece_rows(source_->fields()), piece_rows(fields));
-    in_ = std::make_unique<RowSlots>(source_->fields(), batch_types(*source_), rows_);
+    in_ = std::make_unique<RowSlots>(source_->fields(), held_types(*source_), rows_);
     out_ = std::make_unique<RowSlots>(fields, types_, rows_);
   }
 
@@ -166,7 +166,7 @@ SourcePtr filtered(SourcePtr source, const KeepRow& keep) {
   const int64_t rows = *source->rows();
   RowSubset kept(rows);
   {
-    const RowSlots slots(source->fields(), batch_types(*source), 1);
+    const RowSlots slots(source->fields(), held_types(*source), 1);
     const std::vector<Tensor> row = slots.first(1);
     for (int64_t number = 0; number < rows; ++number) {
       for (size_t i = 0; i < row.size(); ++i) {

@@ -10,8 +10,8 @@
 namespace snug {
 
 // Makes rows `out` (x, then y, then the weight, as the spec says) of rows `in` (all fields of the
-// source, as Batch has them), one for one. Called with any number of rows, in any order and more
-// than once for a row, so it depends on nothing but them.
+// source, of types as held_dtype() says), one for one. Called with any number of rows, in any order
+// and more than once for a row, so it depends on nothing but them.
 using MapRows = std::function<void(std::span<const Tensor> in, std::span<const Tensor> out)>;
 
 struct MapSpec {
@@ -22,7 +22,7 @@ struct MapSpec {
   int num_parallel_calls = 1;
 };
 
-// Whether a row, one of each field, is to be kept.
+// Whether a row, one of each field, with the types that MapRows gets, is to be kept.
 using KeepRow = std::function<bool(std::span<const Tensor> row)>;
 
 namespace data {

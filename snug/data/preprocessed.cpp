@@ -17,6 +17,17 @@ namespace {
 constexpr size_t kPieceBytes = size_t{1} << 20;
 constexpr int64_t kMostPieceRows = 64;
 
+// Nothing trains them here, so their first values would be their last.
+void refuse_untrained(const Layer& layer) {
+  for (const VariablePtr& weight : layer.trainable_weights()) {
+    if (weight->has_values()) continue;
+    throw Error(
+        "preprocessing: {} has to learn {}, and rows that are read train nothing; put it "
+        "into the model",
+        layer.definition()->class_name(), weight->name());
+  }
+}
+
 // The layers as a program for one row, with its own memory.
 class RowProgram {
  public:
@@ -28,6 +39,7 @@ class RowProgram {
     out_ = in_;
     for (const Layer& layer : options.layers) {
       out_ = call_layer(layer.definition(), tracer, {out_})[0];
+      refuse_untrained(layer);
       allocate(layer.weights(), options.seed);
     }
     if (out_.dtype() != DType::float32)

@@ -6,6 +6,7 @@
 
 #include "snug/data/arrays.h"
 #include "snug/data/source_testing.h"
+#include "snug/nn/dense.h"
 #include "snug/nn/image_preprocessing.h"
 #include "snug/nn/preprocessing.h"
 
@@ -72,6 +73,16 @@ TEST_F(PreprocessedTest, NothingRandomWithoutTraining) {
 
 TEST_F(PreprocessedTest, LayersThatDoNotFitAreNamed) {
   expect_within(message_of([&] { with({.layers = {CenterCrop(0, 2)}}); }), "height is 0");
+}
+
+TEST_F(PreprocessedTest, LayersThatWouldHaveToLearnAreRefused) {
+  expect_within(message_of([&] {
+                  with({.layers = {Rescaling(2), Dense(1)}});
+                }),
+                "preprocessing: Dense has to learn kernel");
+  const Layer frozen = Dense(1, {.kernel_initializer = ones()});
+  frozen->trainable = false;
+  EXPECT_NO_THROW(with({.layers = {frozen}}));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "snug/data/file_chain.h"
 #include "snug/data/file_state.h"
 #include "snug/data/random_source.h"
+#include "snug/data/record_lengths.h"
 #include "snug/data/stage.h"
 
 namespace snug {
@@ -239,7 +240,33 @@ struct RecordFiles {
   std::vector<std::unique_ptr<File>> files;
   std::vector<FileState> states;  // When they were opened.
   RecordIndex index;
+  std::vector<bool> checked;  // Which files were read whole; of others records are checked as read.
 };
+
+// Adds the records of a file to the index: by the lengths that an earlier run has kept, else by
+// reading all of it, which keeps them.
+void add_records(FileSystem& files, const Path& path, RecordFiles& found) {
+  const auto file = static_cast<int32_t>(found.files.size()) - 1;
+  const data::TfRecordOptions& options = found.options;
+  const FileState& state = found.states.back();
+  const bool keeps = !options.cache.empty();
+  const Path kept = keeps ? record_lengths_path(files, path, options.cache) : Path();
+  int64_t offset = 12;
+  const auto add = [&](int64_t bytes) {
+    found.index.add({offset, static_cast<int32_t>(bytes), file});
+    offset += bytes + kRecordFrameBytes;
+  };
+  const int64_t most = options.most_record_bytes;
+  found.checked.push_back(!keeps || !read_record_lengths(files, kept, state.bytes, most, add));
+  if (!found.checked.back()) return;
+  RecordReader reader(files, path, options.files[found.files.size() - 1].string(), most);
+  RecordLengthsWriter writer(files, kept);
+  while (const auto place = reader.next()) {
+    add(place->bytes);
+    writer.add(place->bytes);
+  }
+  if (keeps && state_of(*found.files.back()) == state) writer.finish();
+}
 
 class TfRecordSource final : public RandomSource {
  public:
@@ -261,7 +288,7 @@ class TfRecordSource final : public RandomSource {
     size_t widest = 0;
     for (const Field& field : fields) widest = std::max(widest, field.row_bytes());
     element_bytes_.resize(widest);
-    record_.resize(static_cast<size_t>(records_->index.longest()));
+    record_.resize(static_cast<size_t>(records_->index.longest()) + sizeof(uint32_t));
   }
 
   size_t buffer_bytes() const override {
@@ -318,11 +345,25 @@ class TfRecordSource final : public RandomSource {
       last_ = -1;
       const RecordIndex::Sample place = records_->index.find(row, records_->files);
       last_bytes_ = static_cast<size_t>(place.bytes);
+      const bool checked = records_->checked[static_cast<size_t>(place.file)];
+      const size_t checksum = checked ? 0 : sizeof(uint32_t);
       records_->files[static_cast<size_t>(place.file)]->read_exactly_at(
-          std::span(record_).first(last_bytes_), place.offset);
+          std::span(record_).first(last_bytes_ + checksum), place.offset);
+      if (!checked) check_record(row);
       last_ = row;
     }
     return std::span(record_).first(last_bytes_);
+  }
+
+  // With the checksum that follows its data.
+  void check_record(int64_t row) const {
+    uint32_t wanted = 0;
+    std::memcpy(&wanted, record_.data() + last_bytes_, sizeof(wanted));
+    if (masked_crc32c(std::span(record_).first(last_bytes_)) == wanted) return;
+    const auto [file, record] = records_->index.place_of(row);
+    throw DataError(
+        "{}: record {} has a wrong checksum: it is damaged; copy or write the file again",
+        records_->options.files[file].string(), record);
   }
 
   std::shared_ptr<const RecordFiles> records_;
@@ -342,16 +383,12 @@ SourcePtr tfrecord(const TfRecordOptions& options) {
   FileSystem& files = options.file_system != nullptr ? *options.file_system : real_files();
   if (options.files.empty()) throw Error("tfrecord: no file was given");
   auto found = std::make_shared<RecordFiles>(
-      RecordFiles{options, {}, {}, RecordIndex(options.most_in_memory)});
-  for (size_t file = 0; file < options.files.size(); ++file) {
-    const Path path = plain_file(files, options.files[file], options.cache);
+      RecordFiles{options, {}, {}, RecordIndex(options.most_in_memory), {}});
+  for (const Path& name : options.files) {
+    const Path path = plain_file(files, name, options.cache);
     found->files.push_back(files.open(path, OpenMode::read));
     found->states.push_back(state_of(*found->files.back()));
-    RecordReader reader(files, path, options.files[file].string(), options.most_record_bytes);
-    while (const auto place = reader.next()) {
-      found->index.add(
-          {place->offset, static_cast<int32_t>(place->bytes), static_cast<int32_t>(file)});
-    }
+    add_records(files, path, *found);
   }
   found->index.finish();
   if (found->index.records() == 0) {

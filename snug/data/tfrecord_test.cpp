@@ -281,6 +281,42 @@ TEST(TfRecord, ASampledIndexFindsEveryRecord) {
   }
 }
 
+// By an earlier run: what is in the middle of a large file shows whether it was read again.
+TEST(TfRecord, WhereTheRecordsAreIsKept) {
+  MemoryFiles files;
+  std::string bytes;
+  for (int64_t i = 0; i < 300; ++i) {
+    bytes += record(field(1, feature("x", 2, packed_floats({static_cast<float>(i), 1})) +
+                                 feature("label", 3, packed_ints({i})) +
+                                 feature("pad", 1, field(1, std::string(1000 + i % 7, 'p')))));
+  }
+  data::TfRecordOptions options = options_for(files);
+  options.cache = "cache";
+  write_text(files, "t.tfrecord", bytes);
+  EXPECT_EQ(data::tfrecord(options)->rows(), 300);
+  ASSERT_EQ(files.list("cache").size(), 1u);
+
+  const std::byte damage{'d'};
+  files.open("t.tfrecord", OpenMode::update)->write_at({&damage, 1}, std::ssize(bytes) / 2);
+  const SourcePtr again = data::tfrecord(options);
+  EXPECT_EQ(read_rows<int32_t>(*again, 1, {299, 0, 148}), (std::vector<int32_t>{299, 0, 148}));
+  int damaged = 0;
+  for (int64_t row = 0; row < 300; ++row) {
+    try {
+      read_rows<int32_t>(*again, 1, {row});
+    } catch (const DataError& error) {
+      ++damaged;
+      expect_within(error.what(), fmt::format("t.tfrecord: record {} has a wrong checksum", row));
+    }
+  }
+  EXPECT_EQ(damaged, 1);
+
+  // What was kept is gone, so all of the file is read, and its damage is found at once.
+  files.remove(Path("cache") / files.list("cache")[0]);
+  expect_within(message_of<DataError>([&] { data::tfrecord(options); }), "has a wrong checksum");
+  EXPECT_TRUE(files.list("cache").empty());
+}
+
 // By words and by bytes: the check value of CRC-32C, and texts of every length.
 TEST(TfRecord, ChecksumsOfAnyLength) {
   const auto unmasked = [](std::string_view text) {

@@ -274,6 +274,28 @@ TEST(Verbs, StagesThatHoldRowsHoldWholeNumbersBeyondInt32) {
   }
 }
 
+TEST(Verbs, MapAndFilterSeeWholeNumbersBeyondInt32) {
+  const std::vector<int64_t> times = {1'700'000'000'001, 1'700'000'000'002, -4'000'000'000, 7};
+  const std::vector<uint32_t> ids = {4'000'000'001, 5, 6, 7};
+  const Dataset rows = Dataset::from_tensor_slices({.x = {Array(times), Array(ids)}});
+  // What is left of them fits a batch.
+  const Dataset small = rows.map(
+      [](std::span<const Tensor> in, std::span<const Tensor> out) {
+        for (size_t i = 0; i < in[0].as<int64_t>().size(); ++i) {
+          out[0].as<int64_t>()[i] = in[0].as<int64_t>()[i] % 1000;
+          out[1].as<int64_t>()[i] = in[1].as<int64_t>()[i];
+        }
+      },
+      {.x = {{{}, DType::int64}, {{}, DType::int64}}});
+  const Dataset odd =
+      small.filter([](std::span<const Tensor> row) { return row[1].as<int64_t>()[0] % 2 == 1; });
+  const Dataset late = rows.filter([](std::span<const Tensor> row) {
+    return row[0].as<int64_t>()[0] == 1'700'000'000'002 || row[0].as<int64_t>()[0] == 7;
+  });
+  EXPECT_EQ(testing::rest_of(*odd.source(), 0, 4), (std::vector<float>{1, 2, 7}));
+  EXPECT_EQ(testing::rest_of(*late.source(), 1, 4), (std::vector<float>{5, 7}));
+}
+
 TEST(Verbs, WindowShuffleOfASequence) {
   const Dataset rows = sequence(500, std::make_shared<int32_t>(0));
   expect_within(message_of([&] { rows.shuffle(); }), "shuffle_window()");

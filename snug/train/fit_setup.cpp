@@ -28,7 +28,8 @@ void check_options(const Source& data, const FitOptions& options) {
   expect_some("validation_batch_size", options.validation_batch_size);
   expect_some("steps_per_epoch", options.steps_per_epoch);
   expect_some("validation_steps", options.validation_steps);
-  if (options.validation_split < 0 || options.validation_split >= 1) {
+  const bool is_share = options.validation_split >= 0 && options.validation_split < 1;  // Not NaN.
+  if (!is_share) {
     throw Error("fit: validation_split is {}; it must be from 0 up to, but not, 1",
                 options.validation_split);
   }

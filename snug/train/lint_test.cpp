@@ -147,6 +147,7 @@ TEST(Options, AreChecked) {
   expect_error(fit({.batch_size = 0}), {"batch_size is 0"});
   expect_error(fit({.epochs = -1}), {"epochs is -1"});
   expect_error(fit({.validation_split = 1}), {"validation_split is 1"});
+  expect_error(fit({.validation_split = std::nan("")}), {"validation_split is nan"});
   expect_error(fit({.validation_split = 0.95}), {"validation_split 0.95", "both sides"});
   expect_error(fit({.validation_freq = 0}), {"validation_freq has 0"});
   expect_error(fit({.validation_freq = std::vector<int>()}), {"validation_freq is an empty list"});

@@ -6,6 +6,9 @@ usage: predict_test.py SNUG     SNUG is the program
 import csv
 import pathlib
 import random
+import resource
+import signal
+import subprocess
 import unittest
 
 import snug_case
@@ -49,6 +52,23 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
         for row in rows:
             self.assertEqual(max(self.SORTS, key=lambda sort: float(row[sort])), row["class"])
         self.assertEqual(self.json("predict", "run.yaml", "--output", "out.npy")["classes"], self.SORTS)
+
+    def test_what_cannot_be_written_leaves_nothing(self):
+        self.passes("fit", "run.yaml")
+
+        def on_a_full_disk():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4, 4))
+
+        for name in ("out.csv", "out.npy"):
+            before = sorted(self.folder.rglob("*"))
+            done = subprocess.run(
+                self.command("predict", "run.yaml", "--output", name),
+                cwd=self.folder, capture_output=True, text=True, timeout=120, check=False, preexec_fn=on_a_full_disk,
+            )
+            self.assertEqual(done.returncode, 6, done.stderr)
+            self.assertIn(f"{name}.tmp: cannot ", done.stderr)
+            self.assertEqual(sorted(self.folder.rglob("*")), before)
 
     def test_evaluate_measures_what_it_is_told_to(self):
         self.passes("fit", "run.yaml")

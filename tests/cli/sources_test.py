@@ -161,6 +161,7 @@ class Hdf5(Case):
         self.write("run.yaml", f"data: {{train: {{hdf5: other.h5, x: gzip, y: labels}}}}\n" + MLP)
         found = self.json("check", f"{HDF5}/latest.h5", "--against", "run.yaml")
         self.assertEqual(found["arrays"][0]["fields"][1]["classes"], {str(label): 10 for label in range(5)})
+        self.assertIn('"lzf" is packed by the filter 32000 (lzf)', self.passes("check", f"{HDF5}/latest.h5"))
         self.write("cut.h5", (HDF5 / "small.h5").read_bytes()[:3000])
         self.fails(4, "check", "cut.h5")
 
