@@ -10,6 +10,7 @@
 #include "snug/base/memory.h"
 #include "snug/exec/program.h"
 #include "snug/ops/ops.h"
+#include "snug/train/step_cache.h"
 
 namespace snug {
 namespace {
@@ -55,6 +56,7 @@ Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
     touch_planning();
     touch_compiling();
   }
+  if (memory > 0) step_cache().drop_all();
   Budget budget{.whole_process = whole_process, .is_exact = whole_process || memory > 0};
   if (whole_process) budget.file_pages = FilePages::resident();
   // What runs before this one have left free would be taken for its own room; a search gives it
