@@ -1,5 +1,7 @@
 // Fits of one batch, called in a loop: what one has planned and bound is there for the next.
 
+#include <new>
+
 #include "snug/train/fit.h"
 #include "snug/train/step_cache.h"
 #include "snug/train/step_key.h"
@@ -21,7 +23,8 @@ std::optional<std::string> FitRun::key() const {
                    .memory = options_.memory,
                    .threads = options_.threads,
                    .reproducible = options_.reproducible,
-                   .guarded = options_.guard.policy != GuardOptions::Policy::off});
+                   .guard = options_.guard.policy,
+                   .spills = options_.spill.allowed});
 }
 
 bool FitRun::take_step() {
@@ -41,7 +44,7 @@ bool FitRun::take_step() {
   return true;
 }
 
-void FitRun::keep_step() {
+void FitRun::keep_step() try {
   // A fit that goes on around this one has its budget for itself.
   if (spill_ || model_.compiled().left_bytes()) return;
   std::optional<std::string> own = key();
@@ -49,6 +52,8 @@ void FitRun::keep_step() {
   guard_.reset();
   training_.reset();
   step_cache().put(model_.network(), std::move(*own), {std::move(plan_), std::move(arena_)});
+} catch (const std::bad_alloc&) {
+  // What there is no memory for is not kept.
 }
 
 }  // namespace snug

@@ -1,6 +1,7 @@
 #include "snug/train/forward_pass.h"
 
 #include <algorithm>
+#include <new>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
@@ -105,11 +106,13 @@ bool ForwardPass::take_step() {
   return true;
 }
 
-void ForwardPass::keep_step() {
+void ForwardPass::keep_step() try {
   std::optional<std::string> own = key();
   if (!own || !plan_.validation) return;
   stager_.reset();
   step_cache().put(model_.network(), std::move(*own), {std::move(plan_), std::move(arena_)});
+} catch (const std::bad_alloc&) {
+  // What there is no memory for is not kept.
 }
 
 void ForwardPass::check_options(const Source& data) const {

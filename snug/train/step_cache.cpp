@@ -52,10 +52,11 @@ void StepCache::put(const Network& owner, std::string key, BoundStep step) {
   const int64_t bytes = step.bytes();
   if (bytes > kMostBytes) return;
   step.runner().forget_borrowed();
-  List dropped;
+  List one, dropped;
+  one.push_front({&owner, std::move(key), std::move(step), bytes});
   const std::scoped_lock lock(mutex_);
-  kept_.push_front({&owner, std::move(key), std::move(step), bytes});
-  of_owner_.emplace(&owner, kept_.begin());
+  of_owner_.emplace(&owner, one.begin());
+  kept_.splice(kept_.begin(), one);
   bytes_ += bytes;
   dropped = made_room();
 }

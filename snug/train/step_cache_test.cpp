@@ -265,6 +265,9 @@ TEST(StepCache, InSeveralThreads) {
     threads.emplace_back([&] { EXPECT_EQ(results_of_calls(false), trained); });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(predict(), wanted);
+  // What one thread has left, another runs.
+  std::thread([&] { EXPECT_EQ(predict(), wanted); }).join();
+  EXPECT_EQ(hits_of([&] { EXPECT_EQ(predict(), wanted); }), 1);
 }
 
 }  // namespace

@@ -129,8 +129,8 @@ std::optional<std::string> step_key(const StepCall& call) {
   key.add(call.what);
   key.add(call.rows);
   key.add(call.memory);
-  for (const int number : {call.threads, int{call.reproducible}, int{call.guarded}})
-    key.add(number);
+  for (const int number : {call.threads, int{call.reproducible}, int{call.spills}}) key.add(number);
+  key.add(call.guard);
   for (const Field& field : call.source->fields()) {
     key.add(field.role);
     key.add(field.stored);

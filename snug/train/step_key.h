@@ -9,6 +9,7 @@
 #include "snug/data/source.h"
 #include "snug/nn/network.h"
 #include "snug/train/compiled.h"
+#include "snug/train/guard_options.h"
 
 namespace snug {
 
@@ -22,7 +23,8 @@ struct StepCall {
   int64_t memory = 0;
   int threads = 0;
   bool reproducible = false;
-  bool guarded = true;
+  GuardOptions::Policy guard = GuardOptions::Policy::off;
+  bool spills = false;
 };
 
 // Nullopt where no two calls are known to be alike: a layer, loss or metric of the program's own
