@@ -226,7 +226,7 @@ TEST(StepCache, GoesWithTheModel) {
 TEST(StepCache, StandsBesideNoBudget) {
   const Rows rows(32, 8);
   Sequential model = regression_model(8), other = regression_model(8);
-  model.predict(data::arrays(rows.inputs()));
+  other.predict(data::arrays(rows.inputs()));
   EXPECT_GT(step_cache().bytes(), 0);
   LambdaCallbackOptions watch;
   watch.on_epoch_end = [&](int, Logs&) {
