@@ -85,6 +85,7 @@ TEST(SymbolOps, Items) {
   expect_near(items({kEllipsis, 1}), {1, 2.5, 4, 5.5});
   expect_near(items({kAll, kAll, range({}, {}, 2)}), {0.5, 1.5, 2, 3, 3.5, 4.5, 5, 6});
   expect_near(items({kAll, 1, range({}, {}, -1)}), {3, 2.5, 2, 6, 5.5, 5});
+  expect_near(items({kAll, 0, range({}, {}, -2)}), {1.5, 0.5, 4.5, 3.5});
   expect_near(items({kAll, 1, range(-2, 100)}), {2.5, 3, 5.5, 6});
   expect_near(items({kAll, 0, range(2, 0, -2)}), {1.5, 4.5});
   const auto shape = [](const std::vector<ops::Index>& key) {

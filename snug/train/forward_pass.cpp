@@ -110,7 +110,9 @@ void ForwardPass::keep_step() try {
   std::optional<std::string> own = key();
   if (!own || !plan_.validation) return;
   stager_.reset();
-  step_cache().put(model_.network(), std::move(*own), {std::move(plan_), std::move(arena_)});
+  BoundStep step{std::move(plan_), std::move(arena_)};
+  if (options_.memory > 0 || BoundStep::is_little(step.bytes(), step.plan.budget_bytes))
+    step_cache().put(model_.network(), std::move(*own), std::move(step));
 } catch (const std::bad_alloc&) {
   // What there is no memory for is not kept.
 }

@@ -23,6 +23,8 @@ struct BoundStep {
 
   Runner& runner() const { return plan.training ? *plan.training : *plan.validation; }
   int64_t bytes() const;  // About: its arena, its kernels, what binding took.
+  // What may be kept of a machine that leaves so much.
+  static bool is_little(int64_t bytes, int64_t left) { return bytes <= left / 16; }
 };
 
 // One for the process; may be called from any thread. A step is out of it while it runs, so two

@@ -1,14 +1,17 @@
 #include "snug/train/step_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <thread>
 
+#include "snug/base/memory.h"
 #include "snug/nn/dropout.h"
 #include "snug/nn/metrics.h"
+#include "snug/testing/sanitized.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit_testing.h"
 
@@ -252,6 +255,43 @@ TEST(StepCache, HoldsSoMuchAndNoMore) {
   };
   EXPECT_EQ(predict(3), 1);  // The last one stays, the first one made room.
   EXPECT_EQ(predict(0), 0);
+}
+
+// The process may have so much more than it has, while it lives.
+class TightMemory {
+ public:
+  explicit TightMemory(int64_t more) {
+    getrlimit(RLIMIT_AS, &before_);
+    limit_to(64_GiB);
+    for (const MemoryLimit& limit : available_memory().limits)
+      if (limit.name == "RLIMIT_AS") limit_to(limit.used_bytes + more);
+  }
+  ~TightMemory() { setrlimit(RLIMIT_AS, &before_); }
+  TightMemory(const TightMemory&) = delete;
+  TightMemory& operator=(const TightMemory&) = delete;
+
+ private:
+  void limit_to(int64_t bytes) {
+    const rlimit tight{static_cast<rlim_t>(bytes), before_.rlim_max};
+    setrlimit(RLIMIT_AS, &tight);
+  }
+  rlimit before_{};
+};
+
+TEST(StepCache, GivesWayWhereMemoryIsShort) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer's own memory counts";
+  step_cache().drop_all();
+  const Rows rows(32, 8);
+  Sequential large({Input({8}), Dense(100'000, "relu"), Dense(1)}), small = small_model(8);
+  const auto predict = [&](Sequential& model) { model.predict(data::arrays(rows.inputs())); };
+  predict(large);
+  EXPECT_GT(step_cache().bytes(), 10_MiB);
+  const TightMemory tight(96_MiB);
+  predict(small);
+  EXPECT_LT(step_cache().bytes(), 1_MiB);
+  EXPECT_GT(step_cache().bytes(), 0);
+  predict(large);
+  EXPECT_LT(step_cache().bytes(), 1_MiB);
 }
 
 TEST(StepCache, InSeveralThreads) {
