@@ -13,25 +13,25 @@ namespace snug::ops {
 struct Index {
   enum class Kind { at, range, new_axis, ellipsis };
 
-  Index(int64_t at) : start(at) {}  // NOLINT: {kAll, 0}
-  explicit Index(Kind kind) : kind(kind) {}
+  constexpr Index(int64_t at) : start(at) {}  // NOLINT: {kAll, 0}
+  constexpr explicit Index(Kind kind) : kind(kind) {}
 
   Kind kind = Kind::at;
   std::optional<int64_t> start, stop, step;
 };
 
 // start:stop:step, each of which may be left out ({}).
-inline Index range(std::optional<int64_t> start, std::optional<int64_t> stop = {},
-                   std::optional<int64_t> step = {}) {
+constexpr Index range(std::optional<int64_t> start, std::optional<int64_t> stop = {},
+                      std::optional<int64_t> step = {}) {
   Index index(Index::Kind::range);
   index.start = start;
   index.stop = stop;
   index.step = step;
   return index;
 }
-inline const Index kAll(Index::Kind::range);          // :
-inline const Index kNewAxis(Index::Kind::new_axis);   // None
-inline const Index kEllipsis(Index::Kind::ellipsis);  // ... as many kAll as there is room for
+inline constexpr Index kAll(Index::Kind::range);          // :
+inline constexpr Index kNewAxis(Index::Kind::new_axis);   // None
+inline constexpr Index kEllipsis(Index::Kind::ellipsis);  // ... as many kAll as there is room for
 
 // get_item(x, {kAll, 0}) is x[:, 0]. The axis of rows must be taken whole. Throws ShapeError for
 // what is outside of x, and where nothing would be left.
