@@ -33,6 +33,7 @@
 #include "snug/nn/pooling.h"
 #include "snug/nn/preprocessing.h"
 #include "snug/nn/shape_layers.h"
+#include "snug/nn/symbol_ops.h"
 #include "snug/optim/optimizer.h"
 #include "snug/optim/schedule.h"
 #include "snug/train/callbacks.h"

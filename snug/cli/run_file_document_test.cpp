@@ -98,7 +98,10 @@ TEST(RunFileDocument, ListsEveryLayer) {
 
 TEST(RunFileDocument, ListsEveryLossAndMetric) {
   expect_listed("losses", objects_of(loss_classes(), default_loss));
-  expect_listed("metrics", objects_of(metric_classes(), default_metric));
+  Objects metrics = objects_of(metric_classes(), default_metric);
+  // The word is for what the shapes say, so the class has none.
+  std::erase_if(metrics, [](const auto& metric) { return metric.first == "accuracy"; });
+  expect_listed("metrics", metrics);
 }
 
 TEST(RunFileDocument, ListsEveryOptimizerAndSchedule) {

@@ -13,6 +13,7 @@
 #include "snug/nn/dropout.h"
 #include "snug/nn/merging.h"
 #include "snug/nn/normalization.h"
+#include "snug/nn/operation.h"
 #include "snug/nn/operators.h"
 
 namespace snug {
@@ -171,8 +172,114 @@ TEST(ReadNetwork, TellsOperatorsFromLayers) {
   EXPECT_EQ(names(*read(as_operator)).size(), 2);
   const auto scaled = read(with_number);
   const auto& operation = dynamic_cast<const Operation&>(*scaled->layers_and_operations().back());
-  EXPECT_EQ(operation.number(), 2.0);
-  EXPECT_TRUE(operation.number_first());
+  EXPECT_EQ(operation.arguments().number, 2.0);
+  EXPECT_TRUE(operation.arguments().number_first);
+}
+
+Json slice(const Json& start, const Json& stop, const Json& step) {
+  return {{"class_name", "__slice__"},
+          {"config", {{"start", start}, {"stop", stop}, {"step", step}}}};
+}
+
+// As Keras 3.15.1 wrote it, of keras.ops on an input of [None, 4].
+Json operation(const char* class_name, const char* module, Json config, Json args) {
+  Json json = layer(class_name, "sum", std::move(config),
+                    Json::array({{{"args", std::move(args)}, {"kwargs", Json::object()}}}));
+  json["module"] = module;
+  json["registered_name"] = class_name;
+  return json;
+}
+
+struct OperationCase {
+  const char *class_name, *module;
+  Json config, args;
+  Shape result;
+};
+
+template <typename... Items>
+Json list(const Items&... items) {
+  Json json = Json::array();
+  (json.push_back(Json(items)), ...);
+  return json;
+}
+
+std::vector<OperationCase> operation_cases() {
+  constexpr const char *kNumpy = "keras.src.ops.numpy", *kNn = "keras.src.ops.nn";
+  const Json x = tensor("in"), none = Json::object(), one = list(x);
+  const Json all = slice(nullptr, nullptr, nullptr);
+  const Json ellipsis = {{"class_name", "__ellipsis__"}, {"config", Json::object()}};
+  return {{"Power", kNumpy, none, list(x, 2.0), {kRows, 4}},
+          {"Power", kNumpy, none, list(2.0, x), {kRows, 4}},
+          {"Maximum", kNumpy, none, list(x, x), {kRows, 4}},
+          {"Exp", kNumpy, none, one, {kRows, 4}},
+          {"Erf", "keras.src.ops.math", none, one, {kRows, 4}},
+          {"Sigmoid", kNn, none, one, {kRows, 4}},
+          {"Gelu", kNn, {{"approximate", true}}, one, {kRows, 4}},
+          {"Softmax", kNn, {{"axis", -1}}, one, {kRows, 4}},
+          {"LeakyRelu", kNn, {{"negative_slope", 0.25}}, one, {kRows, 4}},
+          {"Clip", kNumpy, {{"x_min", 0.0}, {"x_max", nullptr}}, one, {kRows, 4}},
+          {"Sum", kNumpy, {{"axis", list(1)}, {"keepdims", true}}, one, {kRows, 1}},
+          {"Reshape", kNumpy, {{"newshape", list(-1, 2, 2)}}, one, {kRows, 2, 2}},
+          {"Transpose", kNumpy, {{"axes", list(0, 1)}}, one, {kRows, 4}},
+          {"ExpandDims", kNumpy, {{"axis", 1}}, one, {kRows, 1, 4}},
+          {"Squeeze", kNumpy, {{"axis", nullptr}}, one, {kRows, 4}},
+          {"Concatenate", kNumpy, {{"axis", -1}}, list(list(x, x)), {kRows, 8}},
+          {"StopGradient", "keras.src.ops.core", none, one, {kRows, 4}},
+          {"GetItem", kNumpy, none, list(x, list(all, 0)), {kRows}},
+          {"GetItem", kNumpy, none, list(x, list(all, slice(1, -1, 2))), {kRows, 1}},
+          {"GetItem",
+           kNumpy,
+           none,
+           list(x, list(ellipsis, nullptr, slice(nullptr, 3, nullptr))),
+           {kRows, 1, 3}}};
+}
+
+// The names of tensors in the place of them: they have their shapes where they are written.
+void name_tensors(Json& value) {
+  if (value.is_object() && text_at(value, "class_name") == "__keras_tensor__")
+    value = Json(value["config"]["keras_history"][0]);
+  if (!value.is_array()) return;
+  for (Json& item : value) name_tensors(item);
+}
+
+TEST(ReadNetwork, OperationsOfKeras) {
+  for (const OperationCase& one : operation_cases()) {
+    const Json json = operation(one.class_name, one.module, one.config, one.args);
+    const auto network =
+        read_parsed(functional(Json::array({input("in"), json}), {"in", 0, 0}, {"sum", 0, 0}));
+    EXPECT_EQ(network->output_types()[0].shape, one.result) << one.class_name;
+    EXPECT_EQ(network->layers().size(), 1u);
+    const Json written = Json::parse(write_network(*network).dump())["config"]["layers"][1];
+    for (const char* key : {"module", "class_name", "registered_name"})
+      EXPECT_EQ(written[key], json[key]) << one.class_name;
+    Json config = one.config;
+    config["name"] = "sum";
+    EXPECT_EQ(written["config"], config) << one.class_name;
+    Json args = written["inbound_nodes"][0]["args"], given = one.args;
+    name_tensors(args);
+    name_tensors(given);
+    EXPECT_EQ(args, given) << one.class_name;
+  }
+}
+
+TEST(ReadNetwork, RefusesOperationsByName) {
+  const auto expect = [](const char* class_name, const Json& config, const Json& args,
+                         const char* part) {
+    const Json json = operation(class_name, "keras.src.ops.numpy", config, args);
+    const std::string text =
+        refusal(functional(list(input("in"), json), {"in", 0, 0}, {"sum", 0, 0}));
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const Json x = tensor("in"), none = Json::object(), one = list(x);
+  const Json other = {{"class_name", "__other__"}};
+  expect("Einsum", {{"subscripts", "ij,kj->ik"}}, list(x, x),
+         "layer \"sum\" (Einsum): there is no operation \"Einsum\"");
+  expect("GetItem", none, list(x, 0), "the rows of the batch");
+  expect("GetItem", none, list(x, list(other)), "the index");
+  expect("GetItem", none, list(x, slice(0.5, nullptr, nullptr)), "the index");
+  expect("Sum", {{"axis", nullptr}, {"keepdims", false}}, one, "the rows of the batch");
+  expect("Exp", {{"base", 2}}, one, "base");
+  expect("Exp", none, list(x, 2.0), "it takes 1 values, got 2");
 }
 
 TEST(ReadNetwork, KeepsNamedEndsInTheOrderOfTheirKeys) {

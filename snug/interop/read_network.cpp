@@ -4,6 +4,7 @@
 #include "snug/base/error.h"
 #include "snug/interop/config_reader.h"
 #include "snug/interop/declared_sizes.h"
+#include "snug/interop/item_key.h"
 #include "snug/interop/network_config.h"
 #include "snug/interop/symbol_table.h"
 
@@ -50,6 +51,7 @@ std::shared_ptr<Network> read_sequential(const Json& config, const std::string& 
 struct CallArguments {
   std::vector<const Json*> values;  // Tensors, and numbers of operations.
   bool in_list = false;             // The first argument is a list of tensors.
+  const Json* key = nullptr;        // Of x[...].
 };
 
 void flatten(const Json& value, CallArguments& into, int depth = 0) {
@@ -76,8 +78,14 @@ void add_keywords(const Json& keywords, CallArguments& into) {
   }
 }
 
-CallArguments arguments_of(const Json& node) {
+CallArguments arguments_of(const Json& node, bool gets_item) {
   CallArguments arguments;
+  if (gets_item && node.is_object() && node.contains("args") && node.at("args").is_array() &&
+      node.at("args").size() == 2) {
+    arguments.values.push_back(&node.at("args")[0]);
+    arguments.key = &node.at("args")[1];
+    return arguments;
+  }
   if (node.is_array()) {
     flatten(node, arguments);
     arguments.in_list = true;
@@ -149,7 +157,9 @@ class FunctionalReader {
       throw Error("{}: it has {} calls; Snug reads up to {}", where_, calls, kMostLayers);
     for (size_t i = 0; i < inbound.size(); ++i) {
       Pending pending{.name = name, .layer = &layer, .call = static_cast<int>(i), .arguments = {}};
-      with_place(name, layer, [&] { pending.arguments = arguments_of(inbound[i]); });
+      with_place(name, layer, [&] {
+        pending.arguments = arguments_of(inbound[i], text_at(layer, "class_name") == "GetItem");
+      });
       pending_.push_back(std::move(pending));
     }
   }
@@ -198,8 +208,7 @@ class FunctionalReader {
     const bool operation = is_operation(json, pending.arguments.in_list);
     if (!operation && !layers_.contains(pending.name))
       layers_.emplace(pending.name, read_layer(json, calls_));
-    const Layer layer =
-        operation ? table_.operation(json, pending.arguments.values) : layers_.at(pending.name);
+    const Layer layer = operation ? operation_of(pending) : layers_.at(pending.name);
     layer->name = pending.name;
     const Symbols in = table_.symbols(pending.arguments.values, /*numbers=*/operation);
     if (in.empty()) throw Error("it is called on nothing; the file is damaged");
@@ -208,6 +217,12 @@ class FunctionalReader {
     expect_countable(*layer.definition(), out,
                      fmt::format("layer \"{}\" ({})", pending.name, layer->class_name()));
     table_.add(pending.name, out);
+  }
+
+  static Layer operation_of(const Pending& pending) {
+    std::vector<ops::Index> key;
+    if (pending.arguments.key != nullptr) key = read_key(*pending.arguments.key);
+    return SymbolTable::operation(*pending.layer, pending.arguments.values, std::move(key));
   }
 
   // A nested functional model, whose first call is the one that made it; in Keras 2, whose calls

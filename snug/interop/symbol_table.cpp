@@ -2,7 +2,7 @@
 
 #include "snug/base/error.h"
 #include "snug/interop/config_reader.h"
-#include "snug/nn/operators.h"
+#include "snug/nn/operation.h"
 
 namespace snug {
 namespace {
@@ -79,17 +79,21 @@ Symbol SymbolTable::symbol(const Json& history, bool from_one) const {
   return *found;
 }
 
-Layer SymbolTable::operation(const Json& layer, const std::vector<const Json*>& arguments) {
+Layer SymbolTable::operation(const Json& layer, const std::vector<const Json*>& arguments,
+                             std::vector<ops::Index> key) {
   const KerasObject object = keras_object(layer, "an operation");
-  std::optional<double> number;
-  bool first = false;
+  OperationArguments found{.key = std::move(key)};
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i]->is_number()) continue;
-    if (number) throw Error("it has two numbers and no tensor; the file is damaged");
-    number = arguments[i]->get<double>();
-    first = i == 0;
+    if (found.number) throw Error("it has two numbers and no tensor; the file is damaged");
+    found.number = arguments[i]->get<double>();
+    found.number_first = i == 0;
   }
-  return make_layer<Operation>(object.class_name, number, first);
+  const Layer made = make_layer<Operation>(object.class_name, std::move(found));
+  if (object.config != nullptr && object.config->is_object())
+    read_config(*made.definition(), *object.config, object.class_name,
+                {"name", "trainable", "dtype"});
+  return made;
 }
 
 Symbol symbol_of(const Type& type, LayerPtr input) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "snug/interop/json.h"
+#include "snug/nn/get_item.h"
 #include "snug/nn/layer.h"
 
 namespace snug {
@@ -32,8 +33,10 @@ class SymbolTable {
   // By Keras's history ["dense", 0, 0]. Throws Error where there is none.
   Symbol symbol(const Json& history, bool from_one = false) const;
 
-  // The operator with the number that stands among its arguments, if there is one.
-  static Layer operation(const Json& layer, const std::vector<const Json*>& arguments);
+  // The operation with the number that stands among its arguments, if there is one, and the key of
+  // x[...], which is empty for others.
+  static Layer operation(const Json& layer, const std::vector<const Json*>& arguments,
+                         std::vector<ops::Index> key);
 
  private:
   Call call_of(const Json& history, bool from_one) const;

@@ -2,8 +2,9 @@
 
 #include "snug/base/error.h"
 #include "snug/interop/config_writer.h"
+#include "snug/interop/item_key.h"
 #include "snug/interop/network_config.h"
-#include "snug/nn/operators.h"
+#include "snug/nn/operation.h"
 
 namespace snug {
 namespace {
@@ -26,10 +27,12 @@ OrderedJson write_input(const InputLayer& input) {
           {"registered_name", nullptr}};
 }
 
-OrderedJson write_operation(const Operation& operation) {
-  return {{"module", "keras.src.ops.numpy"},
+OrderedJson write_operation(Operation& operation) {
+  OrderedJson config = {{"name", operation.name}};
+  config.update(serialized(operation.module(), operation)["config"]);
+  return {{"module", operation.module()},
           {"class_name", operation.class_name()},
-          {"config", {{"name", operation.name}}},
+          {"config", std::move(config)},
           {"registered_name", operation.class_name()}};
 }
 
@@ -44,8 +47,7 @@ OrderedJson shapes_json(const Types& types) {
 OrderedJson layer_json(LayerDefinition& layer) {
   if (auto* network = dynamic_cast<Network*>(&layer)) return write_frame(*network);
   if (const auto* input = dynamic_cast<const InputLayer*>(&layer)) return write_input(*input);
-  if (const auto* operation = dynamic_cast<const Operation*>(&layer))
-    return write_operation(*operation);
+  if (auto* operation = dynamic_cast<Operation*>(&layer)) return write_operation(*operation);
   OrderedJson json = serialized(module_of(Family::layer), layer);
   OrderedJson config = {
       {"name", layer.name}, {"trainable", bool(layer.trainable)}, {"dtype", float32_policy()}};
@@ -122,14 +124,19 @@ class FunctionalWriter {
   // An operator has its operands side by side, a layer one value or one list; one that merges has
   // a list, be it of one.
   static OrderedJson arguments(const LayerDefinition& layer, OrderedJson tensors) {
-    if (const auto* operation = dynamic_cast<const Operation*>(&layer)) {
-      if (operation->number())
-        tensors.insert(operation->number_first() ? tensors.begin() : tensors.end(),
-                       OrderedJson(*operation->number()));
-      return tensors;
-    }
+    if (const auto* operation = dynamic_cast<const Operation*>(&layer))
+      return operands(*operation, std::move(tensors));
     if (tensors.size() == 1 && !layer.merges()) return tensors;
     return OrderedJson::array({std::move(tensors)});
+  }
+
+  static OrderedJson operands(const Operation& operation, OrderedJson tensors) {
+    const OperationArguments& arguments = operation.arguments();
+    if (arguments.number)
+      tensors.insert(arguments.number_first ? tensors.begin() : tensors.end(),
+                     OrderedJson(*arguments.number));
+    if (!arguments.key.empty()) tensors.push_back(write_key(arguments.key));
+    return operation.takes_list() ? OrderedJson::array({std::move(tensors)}) : tensors;
   }
 
   OrderedJson tensor(int call, int output) const {

@@ -65,6 +65,23 @@ class AccuracyMetric final : public MeanMetric {
   double threshold_;
 };
 
+// Elements that are the same number: for predictions that are classes already.
+class EqualMetric final : public MeanMetric {
+ public:
+  EqualMetric() { name = "accuracy"; }
+  std::string_view class_name() const override { return "Accuracy"; }
+  MetricPtr fresh() const override { return std::make_shared<EqualMetric>(*this); }
+  Type target_type(const Type& predictions, const Shape& target_row) const override {
+    return matching_targets(predictions, target_row, name);
+  }
+  void update(Tracer& tracer, Value targets, Value predictions, Value weights) override {
+    const Value hits = ops::cast(ops::equal(targets, predictions), DType::float32);
+    weights = masked_weights(tracer, predictions, weights, hits.shape());
+    add_to_state(tracer, ops::weighted_sums(hits, weights));
+  }
+  Direction direction() const override { return Direction::up; }
+};
+
 class TopKMetric final : public MeanMetric {
  public:
   TopKMetric(bool sparse, int64_t k) : sparse_(sparse), k_(k) {
@@ -100,6 +117,7 @@ class TopKMetric final : public MeanMetric {
 
 namespace metrics {
 
+Metric Accuracy(std::string_view name) { return Metric(std::make_shared<EqualMetric>(), name); }
 Metric BinaryAccuracy(double threshold, std::string_view name) {
   return Metric(std::make_shared<AccuracyMetric>(Hit::binary, threshold), name);
 }

@@ -39,6 +39,7 @@ const Entry<LossPtr> kLosses[] = {
 const Entry<MetricPtr> kMetrics[] = {
     {"Mean", [] { return metrics::Mean().definition(); }},
     {"Sum", [] { return metrics::Sum().definition(); }},
+    {"Accuracy", [] { return metrics::Accuracy().definition(); }},
     {"BinaryAccuracy", [] { return metrics::BinaryAccuracy().definition(); }},
     {"CategoricalAccuracy", [] { return metrics::CategoricalAccuracy().definition(); }},
     {"SparseCategoricalAccuracy", [] { return metrics::SparseCategoricalAccuracy().definition(); }},

@@ -95,7 +95,7 @@ TEST(LossList, EveryClassIsMadeByItsName) {
     expect_round_trip(*metric, default_metric);
   }
   EXPECT_FALSE(default_loss("mse"));
-  EXPECT_FALSE(default_metric("Accuracy"));
+  EXPECT_FALSE(default_metric("accuracy"));
 }
 
 TEST(LossList, SettingsSurvive) {

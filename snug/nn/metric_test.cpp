@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "snug/exec/program.h"
+#include "snug/nn/loss_list.h"
 #include "snug/nn/metrics.h"
 #include "snug/ops/ops.h"
 #include "snug/tensor/arena.h"
@@ -111,6 +112,17 @@ TEST(Metric, AccuracyIsTwoNodes) {
   EXPECT_EQ(run(4, {{1, 0, 0, 0}, {2, 1, 2, 1, 1, 2, 0, 0}}), 0.625);
   run.metric->reset();
   EXPECT_EQ(run(2, {{0, 0}, {1, 0, 0, 1}}), 0.5);
+}
+
+// The class, which is not what the word stands for.
+TEST(Metric, AccuracyOfClassesCountsWhatIsEqual) {
+  MetricRun run(fresh(metrics::Accuracy()),
+                {.targets = Shape{kRows, 2}, .predictions = {kRows, 2}});
+  EXPECT_EQ(run.metric->name, "accuracy");
+  EXPECT_EQ(run(2, {{1, 2, 3, 0}, {1, 2.5, 3, 0}}), 0.75);
+  EXPECT_EQ(run(2, {{1, 1, 1, 1}, {0.9, 0, 2, 7}}), 0.375);
+  EXPECT_EQ(metric_by_word("accuracy")->class_name(), "Accuracy");
+  EXPECT_EQ(Metric("Accuracy").definition(), nullptr);
 }
 
 TEST(Metric, CountsStayRight) {

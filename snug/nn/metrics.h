@@ -23,6 +23,9 @@ Metric Sum(std::string_view name = {});
 using MeasureFunction = std::function<Value(Value targets, Value predictions)>;
 Metric MeanMetricWrapper(MeasureFunction function, std::string_view name);
 
+// The share of predictions that are their targets, element by element. The word "accuracy" is not
+// this one: it stands for one of the three below, as in Keras.
+Metric Accuracy(std::string_view name = {});
 Metric BinaryAccuracy(double threshold = 0.5, std::string_view name = {});
 Metric CategoricalAccuracy(std::string_view name = {});
 Metric SparseCategoricalAccuracy(std::string_view name = {});

@@ -1,5 +1,6 @@
 #include "snug/nn/operators.h"
 
+#include "snug/nn/operation.h"
 #include "snug/testing/layer_call.h"
 
 namespace snug::testing {
@@ -37,12 +38,12 @@ TEST(Operators, RememberTheirNumbers) {
     return std::dynamic_pointer_cast<Operation>(symbol.node()->layer);
   };
   EXPECT_EQ(of(x + 2)->class_name(), "Add");
-  EXPECT_EQ(of(x + 2)->number(), 2);
-  EXPECT_FALSE(of(x / 2)->number_first());
-  EXPECT_TRUE(of(2 / x)->number_first());
+  EXPECT_EQ(of(x + 2)->arguments().number, 2);
+  EXPECT_FALSE(of(x / 2)->arguments().number_first);
+  EXPECT_TRUE(of(2 / x)->arguments().number_first);
   EXPECT_EQ(of(2 / x)->class_name(), "TrueDivide");
   EXPECT_EQ(of(-x)->class_name(), "Negative");
-  EXPECT_FALSE(of(x * x)->number());
+  EXPECT_FALSE(of(x * x)->arguments().number);
 }
 
 TEST(Operators, Messages) {

@@ -20,6 +20,7 @@ void visit_object(SettingVisitor& visitor, std::string_view name, Family family,
                   std::shared_ptr<T>& object) {
   ConfigurablePtr seen = object;
   visitor.visit(name, family, seen);
+  if (seen == object) return;  // Only looked at: others may read it now.
   object = std::dynamic_pointer_cast<T>(seen);
   if (seen && !object) throw Error("{}: it cannot be a {}", name, seen->class_name());
 }

@@ -10,6 +10,7 @@
 #include "snug/base/memory.h"
 #include "snug/exec/program.h"
 #include "snug/ops/ops.h"
+#include "snug/train/step_cache.h"
 
 namespace snug {
 namespace {
@@ -46,6 +47,15 @@ void touch_compiling() {
   Program(graph, std::move(step.instance), std::move(step.plan)).compile();
 }
 
+// Steps that are kept for later calls stand in no plan's way: neither in a budget, nor where they
+// are more than a little of what the machine leaves.
+void make_way(int64_t memory) {
+  const int64_t kept = step_cache().bytes();
+  if (kept == 0) return;
+  if (memory > 0 || !BoundStep::is_little(kept, available_memory().default_budget_bytes()))
+    step_cache().drop_all();
+}
+
 }  // namespace
 
 Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
@@ -55,6 +65,7 @@ Budget make_budget(int64_t memory, bool whole_process, int64_t held_bytes) {
     touch_planning();
     touch_compiling();
   }
+  make_way(memory);
   Budget budget{.whole_process = whole_process, .is_exact = whole_process || memory > 0};
   if (whole_process) budget.file_pages = FilePages::resident();
   // What runs before this one have left free would be taken for its own room; a search gives it

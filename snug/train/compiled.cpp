@@ -1,6 +1,7 @@
 #include "snug/train/compiled.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <set>
 
@@ -9,6 +10,8 @@
 
 namespace snug {
 namespace {
+
+std::atomic<uint64_t> last_number = 0;
 
 // Keras's names in the logs: a second one of the same name is weighted_..., or numbered.
 std::string log_name(std::set<std::string>& taken, const std::string& prefix,
@@ -30,7 +33,10 @@ double fixed_rate(const Optimizer& optimizer) {
 }
 
 Compiled::Compiled(const Network& network, CompileOptions options)
-    : network_(network), options_(std::move(options)), optimizer_state_(options_.optimizer) {
+    : network_(network),
+      number_(++last_number),
+      options_(std::move(options)),
+      optimizer_state_(options_.optimizer) {
   if (network.is_defined()) check_outputs();
 }
 
@@ -100,6 +106,11 @@ Compiled::Phase& Compiled::phase(bool training, const std::vector<Shape>& target
     resolve(options_.weighted_metrics, metrics.weighted, "weighted_");
   }
   return phases_.emplace(training, std::move(phase)).first->second;
+}
+
+const Compiled::Phase* Compiled::known_phase(bool training) const {
+  const auto known = phases_.find(training);
+  return known == phases_.end() ? nullptr : &known->second;
 }
 
 std::vector<MetricPtr> Compiled::Phase::all() const {

@@ -26,6 +26,8 @@ class Compiled {
   // network without shapes is checked when phase() first sees it.
   Compiled(const Network& network, CompileOptions options);
 
+  // Of this one alone, in the whole process.
+  uint64_t number() const { return number_; }
   const CompileOptions& options() const { return options_; }
   const Optimizer& optimizer() const { return options_.optimizer; }
   // While one lives, what it is made for cannot be compiled again: steps refer to it.
@@ -64,6 +66,8 @@ class Compiled {
     std::map<std::string, double> logs() const;
   };
   Phase& phase(bool training, const std::vector<Shape>& target_rows);
+  // Null before the first of these calls.
+  const Phase* known_phase(bool training) const;
 
   // While a fit with a budget runs: what it leaves of it, for passes that its callbacks make.
   const std::optional<int64_t>& left_bytes() const { return left_bytes_; }
@@ -84,6 +88,7 @@ class Compiled {
   void check_outputs() const;
 
   const Network& network_;
+  uint64_t number_;
   CompileOptions options_;
   std::map<bool, Phase> phases_;
   OptimizerState optimizer_state_;

@@ -55,17 +55,18 @@ bool any_wants_logs(const std::vector<CallbackPtr>& callbacks) {
 
 }  // namespace
 
-FitRun::FitRun(Model& model, const SourcePtr& data, const FitOptions& options)
+FitRun::FitRun(Model& model, const SourcePtr& data, const FitOptions& options, bool of_many)
     : model_(model),
       data_(data),
       options_(options),
+      of_many_(of_many),
       callbacks_(options.callbacks),
       epoch_(options.initial_epoch) {
   if (options_.resume || std::ranges::any_of(callbacks_, [](const CallbackPtr& c) {
         return c->checkpoints().has_value();
       }))
     open_checkpoints();
-  start();
+  if (!of_many_ || !take_step()) start();
 }
 
 FitRun::~FitRun() = default;

@@ -22,7 +22,9 @@ class FitRun {
   // Resolves the options against the data, plans, binds and warms up: after it nothing more is
   // needed, and plan() says what is. Throws FitRefused when that is not within the budget: before
   // weights or arena are allocated, unless only the compiled kernels showed it.
-  FitRun(Model& model, const SourcePtr& data, const FitOptions& options);
+  // With `of_many` it is one of many calls alike, each of one batch: it runs the step that one
+  // before it has left, where that is known to be the same, and leaves its own by keep_step().
+  FitRun(Model& model, const SourcePtr& data, const FitOptions& options, bool of_many = false);
   ~FitRun();
 
   // With `ends`, the averages of use_ema take the place of the weights afterwards, as in Keras's
@@ -39,6 +41,8 @@ class FitRun {
   void set_checkpoint(const CheckpointOptions& options);
   // Gives the step's memory back after run(), which cannot be called again; the plan stays.
   void free_arena() { arena_ = Arena(); }
+  // After run(), which cannot be called again.
+  void keep_step();
   // A text about the run that its checkpoints carry: the run file; before run().
   void set_description(std::string text) { description_ = std::move(text); }
   // Called by run() when nothing is left that may refuse it, before its first step.
@@ -55,6 +59,8 @@ class FitRun {
 
  private:
   void start();
+  std::optional<std::string> key() const;
+  bool take_step();
   void prepare();
   void release();
   void describe_step();
@@ -91,6 +97,7 @@ class FitRun {
   Model& model_;
   SourcePtr data_;
   FitOptions options_;
+  bool of_many_;
   AloneScope alone_;
   int64_t batch_size_ = 32;
   RowRange training_rows_;

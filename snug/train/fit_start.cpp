@@ -11,6 +11,7 @@
 #include "snug/train/fit.h"
 #include "snug/train/progress.h"
 #include "snug/train/refusal.h"
+#include "snug/train/step_cache.h"
 
 namespace snug {
 namespace {
@@ -51,6 +52,7 @@ void warn_of_slow_rows(const SourcePtr& data, const FitPlan& fit, uint64_t seed)
 }  // namespace
 
 void FitRun::start() {
+  if (!of_many_) step_cache().drop(model_.network());
   const PlanningNotice notice = planning_notice(options_.verbose);
   budget_ = fit_budget(model_, data_, options_);
   if (options_.memory > 0) limit_to_machine(budget_);

@@ -1,11 +1,14 @@
 #include "snug/train/forward_pass.h"
 
 #include <algorithm>
+#include <new>
 
 #include "snug/base/bytes.h"
 #include "snug/base/error.h"
 #include "snug/train/fit.h"
 #include "snug/train/forward_plan.h"
+#include "snug/train/step_cache.h"
+#include "snug/train/step_key.h"
 
 namespace snug {
 namespace {
@@ -22,11 +25,13 @@ StepGraph forward_step(Model& model, const Source& data, ForwardPass::What what)
 
 ForwardPass::ForwardPass(Model& model, const SourcePtr& data, const EvaluateOptions& options,
                          What what)
-    : model_(model), options_(options), what_(what) {
+    : model_(model), data_(data), options_(options), what_(what) {
   check_options(*data);
-  fit_network_to(model.network(), *data);
-  model.network().set_paths();
-  if (data->rows() != 0) bind(model, data);
+  if (!take_step()) {
+    fit_network_to(model.network(), *data);
+    model.network().set_paths();
+    if (data->rows() != 0) bind();
+  }
   for (const CallbackPtr& callback : options_.callbacks) {
     callback->set_model(model);
     callback->set_params({.steps = stager_ ? stager_->batches() : 0, .verbose = options_.verbose});
@@ -49,22 +54,67 @@ FitSetup ForwardPass::plan(const ForwardStep& step) {
   }
 }
 
-void ForwardPass::bind(Model& model, const SourcePtr& data) {
+void ForwardPass::bind() {
   const int64_t asked = options_.batch_size.value_or(32);
-  stager_.emplace(data, StagerOptions{.batch_size = std::min(asked, data->rows().value_or(asked))});
-  FitSetup setup = plan({.build = [&] { return forward_step(model, *data, what_); },
+  stager_.emplace(data_,
+                  StagerOptions{.batch_size = std::min(asked, data_->rows().value_or(asked))});
+  FitSetup setup = plan({.build = [&] { return forward_step(model_, *data_, what_); },
                          .stager = &*stager_,
-                         .weights = model.weights(),
+                         .weights = model_.weights(),
                          .name = name()});
-  runner_ = setup.plan.validation;
-  model.ensure_weights(0);
+  plan_ = std::move(setup.plan);
+  Runner& runner = *plan_.validation;
+  model_.ensure_weights(0);
   Variables variables;
-  for (const auto& [variable, value] : runner_->step().variables) variables.push_back(variable);
+  for (const auto& [variable, value] : runner.step().variables) variables.push_back(variable);
   allocate(variables, 0);
-  arena_ = Arena(runner_->arena_bytes());
+  arena_ = Arena(runner.arena_bytes());
   arena_.touch();
-  runner_->bind(arena_.data());
+  runner.bind(arena_.data());
   if (setup.validation_ahead) stager_->read_ahead(*setup.validation_ahead);
+}
+
+// Nullopt where its step is its own: while a fit runs whose budget it shares, or of a program that
+// has one for its whole process.
+std::optional<std::string> ForwardPass::key() const {
+  const bool is_measured = what_ == What::evaluate;
+  const bool shares = model_.is_compiled() && model_.compiled().left_bytes();
+  if (shares || options_.whole_process || (is_measured && !model_.is_compiled()) ||
+      data_->rows().value_or(0) == 0)
+    return std::nullopt;
+  const int64_t rows = *data_->rows(), batch = std::min(options_.batch_size.value_or(32), rows);
+  return step_key({.what = is_measured ? StepCall::What::evaluate : StepCall::What::predict,
+                   .network = &model_.network(),
+                   .compiled = is_measured ? &model_.compiled() : nullptr,
+                   .source = data_.get(),
+                   .rows = Stager(data_, {.batch_size = batch}).batch_rows(),
+                   .memory = options_.memory,
+                   .threads = options_.threads,
+                   .reproducible = options_.reproducible});
+}
+
+bool ForwardPass::take_step() {
+  const std::optional<std::string> wanted = key();
+  if (!wanted) return false;
+  std::optional<BoundStep> step = step_cache().take(model_.network(), *wanted);
+  if (!step) return false;
+  Stager stager(data_, {.batch_size = step->runner().programs().at(0)->rows()});
+  if (stager.can_borrow(step->runner().step()) != step->runner().borrows_inputs()) return false;
+  stager_.emplace(std::move(stager));
+  plan_ = std::move(step->plan);
+  arena_ = std::move(step->arena);
+  return true;
+}
+
+void ForwardPass::keep_step() try {
+  std::optional<std::string> own = key();
+  if (!own || !plan_.validation) return;
+  stager_.reset();
+  BoundStep step{std::move(plan_), std::move(arena_)};
+  if (options_.memory > 0 || BoundStep::is_little(step.bytes(), step.plan.budget_bytes))
+    step_cache().put(model_.network(), std::move(*own), std::move(step));
+} catch (const std::bad_alloc&) {
+  // What there is no memory for is not kept.
 }
 
 void ForwardPass::check_options(const Source& data) const {
@@ -87,11 +137,11 @@ void ForwardPass::run(const Visit& visit) {
   stager_->begin_pass(0);
   int64_t done = 0;
   for (; done < options_.steps.value_or(INT64_MAX); ++done) {
-    const std::optional<Stager::Batch> batch = stager_->next(*runner_);
+    const std::optional<Stager::Batch> batch = stager_->next(*plan_.validation);
     if (!batch) break;
     begin_batch(done);
     batch->program->run(batch->info);
-    visit(runner_->step(), *batch);
+    visit(plan_.validation->step(), *batch);
     end_batch(done);
   }
   if (done == 0 && what_ == What::evaluate)

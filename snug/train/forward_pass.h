@@ -24,20 +24,25 @@ class ForwardPass {
   // with its logs. Throws DataError where a source of unknown length gives nothing to measure.
   using Visit = std::function<void(const StepGraph& step, const Stager::Batch& batch)>;
   void run(const Visit& visit);
+  // After run(), which cannot be called again: leaves its step for the next call alike.
+  void keep_step();
 
  private:
   std::string name() const { return what_ == What::evaluate ? "evaluate" : "predict"; }
   void check_options(const Source& data) const;
+  std::optional<std::string> key() const;
+  bool take_step();
   FitSetup plan(const ForwardStep& step);
-  void bind(Model& model, const SourcePtr& data);
+  void bind();
   void begin_batch(int64_t batch) const;
   void end_batch(int64_t batch) const;
 
   Model& model_;
+  SourcePtr data_;
   EvaluateOptions options_;
   What what_;
   std::optional<Stager> stager_;  // None where there are no rows.
-  std::shared_ptr<Runner> runner_;
+  FitPlan plan_;
   Arena arena_;
 };
 

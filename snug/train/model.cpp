@@ -11,6 +11,7 @@
 #include "snug/train/forward_pass.h"
 #include "snug/train/lint.h"
 #include "snug/train/progress.h"
+#include "snug/train/step_cache.h"
 
 namespace snug {
 
@@ -32,9 +33,19 @@ Model::Model(std::shared_ptr<Network> network) : network_(std::move(network)) {
 Model::Model(const Symbols& inputs, const Symbols& outputs, const std::string& name)
     : Model(Network::functional(inputs, outputs, name)) {}
 
-Model::~Model() = default;
+Model::~Model() {
+  if (network_) step_cache().drop(*network_);
+}
 Model::Model(Model&&) noexcept = default;
-Model& Model::operator=(Model&&) noexcept = default;
+Model& Model::operator=(Model&& other) noexcept {
+  if (this == &other) return *this;
+  if (network_) step_cache().drop(*network_);
+  network_ = std::move(other.network_);
+  compiled_ = std::move(other.compiled_);
+  columns = std::move(other.columns);
+  stop_training = other.stop_training;
+  return *this;
+}
 
 Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name)
     : Model(Network::sequential(layers, name)) {}
@@ -48,6 +59,7 @@ void Model::compile(CompileOptions options) {
   if (compiled_ && compiled_->is_in_use())
     throw Error("compile: the model is being fitted or evaluated; compile it when that is done");
   if (network_->is_defined()) lint(*network_, options);
+  step_cache().drop(*network_);  // It holds the optimizer's state.
   compiled_ = std::make_unique<Compiled>(*network_, std::move(options));
 }
 
@@ -157,6 +169,7 @@ Logs Model::evaluate(const SourcePtr& data, const EvaluateOptions& options) {
     const Compiled::Use use(compiled());
     Compiled::Phase& phase = compiled().phase(false, {});
     pass.run([](const StepGraph&, const Stager::Batch&) {});
+    pass.keep_step();
     return phase.logs();
   });
   for (const CallbackPtr& callback : options.callbacks) callback->on_test_end(logs);
@@ -172,8 +185,11 @@ void Model::predict(const SourcePtr& data, const PredictionSink& sink,
            batch.program->tensor(step.predictions[i]));
     }
   };
-  within_system("predict",
-                [&] { ForwardPass(*this, data, options, ForwardPass::What::predict).run(give); });
+  within_system("predict", [&] {
+    ForwardPass pass(*this, data, options, ForwardPass::What::predict);
+    pass.run(give);
+    pass.keep_step();
+  });
   for (const CallbackPtr& callback : options.callbacks) callback->on_predict_end();
 }
 
@@ -200,12 +216,13 @@ Logs Model::train_on_batch(const SourcePtr& data, const FitOptions& options) {
   once.shuffle = false;
   once.verbose = 0;
   once.initial_epoch = 0;
-  FitRun run(*this, data, once);
+  FitRun run(*this, data, once, /*of_many=*/true);
   // Each batch with masks, noise and pictures of its own.
   run.set_first_pass(compiled().iterations());
   const History history = run.run(/*ends=*/false);
   Logs logs;
   for (const auto& [name, values] : history.history) logs[name] = values.back();
+  run.keep_step();
   return logs;
 }
 

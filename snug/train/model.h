@@ -144,8 +144,9 @@ class Model {
   void predict(const SourcePtr& data, const PredictionSink& sink,
                const EvaluateOptions& options = {});
   // One update on all rows of `data`; the logs of this batch alone. Its random numbers (dropout,
-  // noise, augmentation) are those of the epoch that has the number of the updates so far. These
-  // three throw Error where the number of rows is not known.
+  // noise, augmentation) are those of the epoch that has the number of the updates so far. In a
+  // loop, calls alike plan once: see train/step_cache.h. These three throw Error where the number
+  // of rows is not known.
   Logs train_on_batch(const SourcePtr& data, const FitOptions& options = {});
   // The same without an update: evaluate and predict with all rows as one batch.
   Logs test_on_batch(const SourcePtr& data, const EvaluateOptions& options = {});

@@ -7,6 +7,7 @@
 #include "snug/data/arrays.h"
 #include "snug/nn/dense.h"
 #include "snug/nn/operators.h"
+#include "snug/nn/symbol_ops.h"
 #include "snug/testing/memory_files.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/model.h"
@@ -48,6 +49,38 @@ TEST(ModelFiles, KeepWhatTheirDataWasFittedTo) {
     one.save(path, files);
     const Model two = load_model(path, {}, files);
     EXPECT_EQ(nlohmann::json::parse(two.columns), nlohmann::json::parse(fitted)) << path;
+  }
+}
+
+// Operations of keras.ops train, have no weights, and stand in the summary but not among the
+// layers.
+Model with_operations() {
+  const Symbol x = Input({2}, {.name = "x"});
+  const Symbol h = Dense(4, {.activation = "tanh", .name = "h"})(x);
+  const Symbol first = ops::expand_dims(ops::get_item(h, {ops::kAll, 0}), 1);
+  const Symbol shares = ops::softmax(ops::clip(ops::power(h, 2), 0.1F, 2));
+  const Symbol wide = ops::reshape(ops::concat({h, ops::exp(-h)}, -1), {kRows, 2, 4});
+  const Symbol y = ops::concat({first, shares, ops::sqrt(ops::mean(wide, {.axes = {1}}) + 3)}, -1);
+  Model model(x, Dense(1, {.name = "y"})(ops::maximum(y, -0.5)), "net");
+  model.compile({.optimizer = SGD(), .loss = "mse"});
+  return model;
+}
+
+TEST(ModelFiles, OperationsTrainAndComeBack) {
+  const FitOptions options{.epochs = 40, .verbose = 0};
+  for (const char* path : {"m.keras", "m.h5"}) {
+    MemoryFiles files;
+    Model one = with_operations();
+    EXPECT_EQ(one.layers().size(), 3u);
+    EXPECT_NE(one.summary().find("(GetItem)"), std::string::npos) << one.summary();
+    const std::vector<double> losses = one.fit(rows(), options).history.at("loss");
+    EXPECT_LT(losses.back(), losses.front() / 2);
+    one.save(path, files);
+    Model two = load_model(path, {}, files);
+    EXPECT_EQ(one.summary(), two.summary()) << path;
+    EXPECT_EQ(one.predict(rows()), two.predict(rows())) << path;
+    one.fit(rows(), options), two.fit(rows(), options);
+    EXPECT_EQ(one.get_weights(), two.get_weights()) << path;
   }
 }
 

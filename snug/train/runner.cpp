@@ -193,6 +193,25 @@ void Runner::bind(std::byte* arena, SpillQueue* spill) {
   const std::vector<void*> memory = outside();
   for (const auto& program : programs_) program->bind(arena, memory, spill);
   if (late_) late_->bind(arena, memory, spill);
+  bound_.clear();
+  for (const auto& [variable, value] : step_.variables) bound_.push_back(memory[value.id()]);
+}
+
+void Runner::forget_borrowed() {
+  if (!options_.borrow_inputs) return;
+  for (const Values& values : {step_.inputs, step_.targets}) {
+    for (const Value& value : values) {
+      for (const auto& program : programs_) program->bind_borrowed(value, nullptr);
+    }
+  }
+}
+
+bool Runner::stands_where_bound() const {
+  for (size_t i = 0; i < step_.variables.size(); ++i) {
+    const Variable& variable = *step_.variables[i].first;
+    if (!variable.has_values() || variable.tensor().data != bound_[i]) return false;
+  }
+  return true;
 }
 
 }  // namespace snug

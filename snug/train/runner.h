@@ -92,6 +92,12 @@ class Runner {
   // has file_bytes(), where that is not 0.
   void bind(std::byte* arena, SpillQueue* spill = nullptr);
 
+  // Once bound, for a step that is kept for later calls: whether inputs come from the caller's
+  // memory, which forget_borrowed() forgets; whether each variable stands where it stood.
+  bool borrows_inputs() const { return options_.borrow_inputs; }
+  void forget_borrowed();
+  bool stands_where_bound() const;
+
  private:
   PlannedStep plan(int64_t rows, int64_t budget_bytes, const SpillLimits& spill,
                    Wanted wanted = Wanted::fastest) const;
@@ -109,6 +115,7 @@ class Runner {
   std::unique_ptr<Program> late_;  // The spare one, or what has its place.
   bool is_rough_ = false;
   int64_t bindings_ = 0;
+  std::vector<const void*> bound_;  // Where each variable stood.
   std::byte* arena_ = nullptr;
   SpillQueue* spill_ = nullptr;
 };

@@ -12,6 +12,7 @@
 #include "snug/testing/temp_dir.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit_testing.h"
+#include "snug/train/step_cache.h"
 
 namespace snug::testing {
 namespace {
@@ -65,6 +66,36 @@ TEST(Flat, Predict) {
   const Rows rows(1, 8);
   Sequential model = small_model(8);
   EXPECT_LE(growth(100000, 1000, [&] { model.predict(data::arrays(rows.inputs())); }), 1_MiB);
+}
+
+TEST(Flat, TrainOnBatchAndPredictInTurns) {
+  const Rows rows(32, 8);
+  Sequential model = regression_model(8, Adam());
+  EXPECT_LE(growth(100000, 1000,
+                   [&] {
+                     model.train_on_batch(rows.regression());
+                     model.predict(data::arrays(rows.inputs(0, 1)));
+                   }),
+            1_MiB);
+}
+
+// What is kept for the next call of each has a bound, and goes with its model.
+TEST(Flat, ModelsThatPredictAndAreDestroyed) {
+  const Rows rows(32, 8);
+  const auto use = [&] {
+    std::vector<Sequential> models;
+    const int64_t before = resident_bytes();
+    for (int i = 0; i < 500; ++i) {
+      models.push_back(small_model(8));
+      models.back().predict(data::arrays(rows.inputs()));
+    }
+    const int64_t grown = resident_bytes() - before;
+    std::printf("500 models: %s, of which steps %s\n", bytes_text(grown).c_str(),
+                bytes_text(step_cache().bytes()).c_str());
+    EXPECT_LE(grown, StepCache::kMostBytes);
+  };
+  EXPECT_LE(growth(20, 4, use), 1_MiB);
+  EXPECT_EQ(step_cache().bytes(), 0);
 }
 
 // With validation and every callback there is: the epochs after the tenth add nothing but the

@@ -1,7 +1,7 @@
 """The models of the round trip: every layer that Snug has at least once."""
 
 import keras
-from keras import layers as L, losses, metrics, optimizers, regularizers
+from keras import layers as L, losses, metrics, ops, optimizers, regularizers
 from keras.optimizers import schedules
 
 
@@ -72,6 +72,18 @@ def operators():
     x = keras.Input((6,))
     a, b = L.Dense(4)(x), L.Dense(4, "sigmoid")(x)
     return functional(x, L.Dense(2)(2.0 * a + b * a - (1.0 - b) / (b + 2.0)), optimizer="sgd", loss="mse")
+
+
+def operations():
+    x = keras.Input((4, 6))
+    h = L.Dense(5, "tanh")(x)
+    near = ops.softmax(ops.matmul(h, ops.transpose(h, (0, 2, 1))), axis=-1)
+    ends = ops.maximum(h[:, 0], 0.1) * ops.exp(-ops.square(h[:, -1])) + ops.max(h, axis=1)
+    some = ops.reshape(ops.clip(h[:, 1:3, ::2], -0.5, 0.5), (-1, 6))
+    norms = ops.squeeze(ops.expand_dims(ops.sqrt(ops.sum(h**2, axis=-1) + 1.0), 1), axis=1)
+    sums = ops.log(ops.sum(2.0**h, axis=(1, 2), keepdims=True))[..., 0]
+    y = ops.concatenate([ops.mean(ops.matmul(near, h), axis=1), ends, some, ops.abs(norms), sums], axis=-1)
+    return functional(x, L.Dense(2)(ops.relu(y) + ops.sigmoid(y) - ops.minimum(ops.tanh(y), y)), optimizer="adam", loss="mse")
 
 
 def two_outputs():
@@ -167,6 +179,7 @@ MODELS = {
     "nested_sequential": nested_sequential,
     "shared": shared,
     "operators": operators,
+    "operations": operations,
     "two_outputs": two_outputs,
     "named_outputs": named_outputs,
     "binary": lambda: sequential(keras.Input((6,)), L.Dense(4, "relu"), L.Dense(1, "sigmoid"), optimizer="adam",
@@ -178,7 +191,7 @@ MODELS = {
 }
 
 # Keras cannot read its own .h5 of raw ops, nor write one of layers that prepare images.
-NO_H5 = {"operators", "image_sizes", "augmentation"}
+NO_H5 = {"operators", "operations", "image_sizes", "augmentation"}
 # Random numbers differ: only loading and saving is compared.
 NO_STEPS = {"dropout", "augmentation", "not_compiled"}
 
