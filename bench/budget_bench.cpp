@@ -30,6 +30,7 @@ constexpr const char* kHelp =
   --share N      with --nodes: in an Nth of the arena, as it is planned then
   --part-rows N  with --nodes: in parts of N rows, one after the other; --lanes: side by side
   --whole        with --nodes: node by node on all rows
+  --narrow       with --nodes: in narrower stages
 
 Of each workload, from all of its arena to the least that works: the plan, its predicted and its
 measured time. The fastest plan may already run the batch in parts: "of the batch" is the share of
@@ -209,7 +210,7 @@ void print(const Share& share, const Trial& free, int64_t batch_bytes) {
   std::printf(
       "  %-9s arena %10s (%.3f; %.3f of the batch)  planned in %5.2f s  predicted %8.2f ms, "
       "measured %8.2f ms: %.2f  "
-      "factor predicted %.3f, measured %.3f (processor %.3f)  parts of %lld rows%s, %lld nodes "
+      "factor predicted %.3f, measured %.3f (processor %.3f)  parts of %lld rows%s%s, %lld nodes "
       "again, %s to the disk\n",
       share.name.c_str(), bytes_text(trial.plan().arena_bytes).c_str(),
       static_cast<double>(trial.plan().arena_bytes) / static_cast<double>(free.plan().arena_bytes),
@@ -218,7 +219,8 @@ void print(const Share& share, const Trial& free, int64_t batch_bytes) {
       trial.predicted_ns() / free.predicted_ns(), median_ratio(trial, free, &StepTime::wall_ns),
       median_ratio(trial, free, &StepTime::processor_ns),
       static_cast<long long>(trial.cut().forced_part_rows), trial.cut().one_lane ? " in turn" : "",
-      static_cast<long long>(trial.again()), bytes_text(trial.spilled().written).c_str());
+      trial.cut().narrow ? " narrow" : "", static_cast<long long>(trial.again()),
+      bytes_text(trial.spilled().written).c_str());
 }
 
 int64_t least_budget(const Workload& workload, int threads) {
@@ -302,6 +304,7 @@ Settings parse(int argc, char** argv) {
                        .value("--part-rows", settings.cut.forced_part_rows)
                        .flag("--lanes", settings.lanes)
                        .flag("--whole", settings.whole)
+                       .flag("--narrow", settings.cut.narrow)
                        .parse(argc, argv);
   settings.turns = std::max(1, settings.turns);
   settings.cut.one_lane = !settings.lanes && settings.share <= 1;

@@ -99,6 +99,11 @@ double whole_ns(const CostModel& model, const Node& node, const StageWork& work,
 
 }  // namespace
 
+double pass_ns(const CostModel& model, int64_t bytes, int64_t of_stage, int threads) {
+  const Rate& rate = rate_of_bytes(model, static_cast<double>(of_stage) / threads);
+  return static_cast<double>(bytes) / on(model, rate, threads);
+}
+
 double move_ns(const CostModel& model, int64_t bytes, int threads) {
   return static_cast<double>(bytes) / on(model, model.memory, threads);
 }

@@ -66,6 +66,9 @@ struct StageWork {
 
 // One execution of the node on all rows.
 double node_ns(const CostModel& model, const Node& node, const StageWork& work);
+// What the parts of a stage read that other stages have made, or make for them, takes beside its
+// nodes' own time: `of_stage` bytes pass, some of them here, on this many threads.
+double pass_ns(const CostModel& model, int64_t bytes, int64_t of_stage, int threads);
 // Moving bytes once, on this many threads.
 double move_ns(const CostModel& model, int64_t bytes, int threads);
 

@@ -148,5 +148,17 @@ TEST_F(CostModelTest, MovingIsBoundByMemory) {
   EXPECT_DOUBLE_EQ(move_ns(costs_, 1000, 64), 1000 / costs_.memory.all) << "no more than all";
 }
 
+// What passes between stages comes from the nearest cache that all of a stage's has room in.
+TEST_F(CostModelTest, WhatPassesBetweenStagesTakesAPass) {
+  costs_.cache = {40, 80};
+  costs_.near = {16, 28};
+  costs_.memory = {10, 16};
+  EXPECT_EQ(pass_ns(costs_, 80'000, 1 << 20, 2), 1000);
+  EXPECT_EQ(pass_ns(costs_, 28'000, 8 << 20, 2), 1000);
+  EXPECT_EQ(pass_ns(costs_, 16'000, 64 << 20, 2), 1000);
+  EXPECT_EQ(pass_ns(costs_, 10'000, 64 << 20, 1), 1000);
+  EXPECT_EQ(pass_ns(costs_, 0, 64 << 20, 1), 0);
+}
+
 }  // namespace
 }  // namespace snug

@@ -92,13 +92,14 @@ class Search {
   Search(const Graph& graph, const Values& results, int64_t rows, const Target& target,
          const InstantiateOptions& options)
       : graph_(graph), results_(results), rows_(rows), target_(target), options_(options) {
-    for (Way way : ways(graph, rows, target, options)) {
-      problems_.push_back(without_names(std::move(instance(way).problem)));
-      spill_.push_back(useful_limits(problems_.back(), options.spill));
-      squeezers_.emplace_back(problems_.back(), spill_.back(), options.costs.disk);
-      ways_.push_back(way);
-      ways_.back().fastest_ns = squeezers_.back().free_ns() + fed_ns(ways_.back());
+    const std::vector<Way> wide = ways(graph, rows, target, options);
+    std::vector<size_t> stages;
+    for (const Way& way : wide) {
+      Problem problem = std::move(instance(way).problem);
+      stages.push_back(problem.stages.size());
+      add(way, std::move(problem));
     }
+    for (size_t w = 0; w < wide.size(); ++w) add_narrow(wide[w], stages[w]);
   }
 
   // The plan with the least predicted time; nothing where none was found.
@@ -140,6 +141,24 @@ class Search {
     Instance chosen = instance(way);
     add_transfers(chosen, plan);
     return {std::move(chosen), std::move(plan), way.cut, choice.is_rough};
+  }
+
+  void add(const Way& way, Problem problem) {
+    problems_.push_back(without_names(std::move(problem)));
+    spill_.push_back(useful_limits(problems_.back(), options_.spill));
+    squeezers_.emplace_back(problems_.back(), spill_.back(), options_.costs.disk);
+    ways_.push_back(way);
+    ways_.back().fastest_ns = squeezers_.back().free_ns() + fed_ns(ways_.back());
+  }
+
+  // The same with narrower stages, where there are any: each way more takes time, so not of a long
+  // step, nor of those that are slow as they are.
+  void add_narrow(Way way, size_t stages) {
+    const bool is_slow = way.cut.one_lane && target_.threads > 1;
+    if (is_long() || is_slow || !way.cut.parts) return;
+    way.cut.narrow = true;
+    Problem problem = std::move(instance(way).problem);
+    if (problem.stages.size() > stages) add(way, std::move(problem));
   }
 
   bool is_long() const { return graph_.nodes().size() > kLongStep; }

@@ -1,6 +1,8 @@
 #include "snug/plan/instantiate.h"
 
 #include <algorithm>
+#include <numeric>
+#include <unordered_set>
 
 #include "snug/base/error.h"
 #include "snug/base/resident_limit.h"
@@ -27,9 +29,10 @@ class Instantiator {
     PartitionOptions partitioning = options_.partition;
     partitioning.parts &= !options_.keep_all;
     add_inputs();
-    for (const StageChoice& stage :
-         partition(graph_, results_, instance_.rows, target_, partitioning))
-      add(stage);
+    const std::vector<StageChoice> stages =
+        partition(graph_, results_, instance_.rows, target_, partitioning);
+    find_passing(stages);
+    for (const StageChoice& stage : stages) add(stage);
     for (const Value& result : results_) pin(result.id());
     instance_.problem.persistent_bytes = variable_bytes_;
     return std::move(instance_);
@@ -48,6 +51,36 @@ class Instantiator {
       // The rows stay in their slot until the guard has passed the step.
       instance_.problem.values[value].pinned = true;
     }
+  }
+
+  // The values that stages have of each other.
+  void find_passing(const std::vector<StageChoice>& stages) {
+    passes_.assign(graph_.value_count(), 1);
+    std::vector<int> maker(graph_.value_count(), -1);
+    for (size_t s = 0; s < stages.size(); ++s) {
+      for (const Node* node : stages[s].nodes) {
+        for (const int v : node->out()) maker[v] = static_cast<int>(s);
+        for (const int v : node->out()) passes_[v] = 0;
+        for (const int v : node->in()) passes_[v] |= maker[v] != static_cast<int>(s);
+      }
+    }
+    for (const Value& result : results_) passes_[result.id()] = 1;
+  }
+
+  // By node of a stage in parts: the bytes of all rows that it is the first to read, or makes.
+  std::vector<int64_t> passing_bytes(const StageChoice& stage) const {
+    std::vector<int64_t> bytes(stage.nodes.size(), 0);
+    std::unordered_set<int> seen;
+    for (size_t n = 0; n < stage.nodes.size(); ++n) {
+      const auto add = [&](int v) {
+        const Type& type = graph_.type(v);
+        if (passes_[v] && type.shape.has_rows() && seen.insert(v).second)
+          bytes[n] += static_cast<int64_t>(type.at(instance_.rows).bytes());
+      };
+      std::ranges::for_each(stage.nodes[n]->in(), add);
+      std::ranges::for_each(stage.nodes[n]->out(), add);
+    }
+    return bytes;
   }
 
   void pin(int value) {
@@ -97,10 +130,16 @@ class Instantiator {
                 .commits = !stage.nodes.empty() && stage.nodes[0]->commits(),
                 .block_rows = stage.block_rows,
                 .group_parts = stage.group_parts});
-    for (Task& task : tasks) {
-      if (stage.parts == 1) add_prepare(task);
-      add_feeds(*task.node, stage);
-      add_run(std::move(task), stage);
+    std::vector<int64_t> passing(tasks.size(), 0);
+    if (stage.parts > 1) passing = passing_bytes(stage);
+    const int64_t of_stage = std::accumulate(passing.begin(), passing.end(), int64_t{0});
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      if (stage.parts == 1) add_prepare(tasks[i]);
+      add_feeds(*tasks[i].node, stage);
+      add_run(std::move(tasks[i]), stage);
+      instance_.problem.nodes.back().cost_ns +=
+          pass_ns(options_.costs, passing[i], of_stage,
+                  std::min(stage.lanes * stage.threads, target_.threads));
     }
     for (const Value& fed : options_.fed) instance_.value_of[fed.id()] = -1;
   }
@@ -296,6 +335,7 @@ class Instantiator {
   const InstantiateOptions& options_;
   Instance instance_;
   int64_t variable_bytes_ = 0;
+  std::vector<char> passes_;  // By value of the graph: more than one stage sees it.
   // Of the stage that is being added.
   StageWork work_;
   int groups_ = 1;

@@ -122,13 +122,46 @@ class Builder {
   void share_places() {
     Profile live[2] = {profile_of(false), profile_of(true)};
     for (size_t b = 0; b < uses_.size(); ++b) uses_[b].head = static_cast<int>(b);
-    for (int step = 0; step < static_cast<int>(result_.steps.size()); ++step) {
-      const PlanStep& plan_step = result_.steps[step];
-      for (const Overwrite& overwrite : problem_.nodes[plan_step.node].overwrites) {
-        const int in = plan_step.in[overwrite.input], out = plan_step.out[overwrite.output];
-        if (may_overwrite(step, in, out)) share(step, in, out, live[result_.buffers[out].local]);
+    // In order: what stands in a place has the first of all that stood there.
+    for (const PlanStage& stage : result_.stages) {
+      std::vector<int> spent;
+      for (int step = stage.first_step; step < stage.last_step; ++step) {
+        share_by_kernel(step, live);
+        if (stage.parts > 1) share_by_parts(step, spent, live[0]);
       }
     }
+  }
+
+  void share_by_kernel(int step, Profile (&live)[2]) {
+    const PlanStep& plan_step = result_.steps[step];
+    for (const Overwrite& overwrite : problem_.nodes[plan_step.node].overwrites) {
+      const int in = plan_step.in[overwrite.input], out = plan_step.out[overwrite.output];
+      if (may_overwrite(step, in, out)) share(step, in, out, live[result_.buffers[out].local]);
+    }
+  }
+
+  // A part that has read its rows of a value for the last time may write other rows in their place:
+  // no other part reads these. `spent` are those of the stage so far.
+  void share_by_parts(int step, std::vector<int>& spent, Profile& live) {
+    for (const int out : result_.steps[step].out) {
+      if (uses_[out].over >= 0 || result_.buffers[out].local) continue;
+      const auto in = std::ranges::find_if(spent, [&](int b) { return takes_rows_of(out, b); });
+      if (in != spent.end()) share(step, *in, out, live);
+    }
+    for (const int in : result_.steps[step].in) {
+      const bool is_older = uses_[in].first_stage != stage_of_[step];
+      if (result_.buffers[in].last_step == step && is_older) spent.push_back(in);
+    }
+  }
+
+  bool takes_rows_of(int out, int in) const {
+    if (uses_[in].under >= 0 || (is_paged(out) && !is_paged(in))) return false;
+    return are_same_rows(result_.buffers[in], result_.buffers[out]);
+  }
+
+  bool are_same_rows(const Buffer& a, const Buffer& b) const {
+    return a.bytes == b.bytes && a.bytes > 0 && problem_.values[a.value].part_bytes > 0 &&
+           problem_.values[b.value].part_bytes > 0;
   }
 
   bool may_overwrite(int step, int in, int out) const {
@@ -142,9 +175,7 @@ class Builder {
       return problem_.aligned(to.bytes) <= problem_.aligned(from.bytes);
     // Other parts may still read their rows of the input, so each part must write exactly the rows
     // that it has read.
-    const int64_t part_bytes = problem_.values[from.value].part_bytes;
-    return from.bytes == to.bytes && part_bytes > 0 &&
-           part_bytes == problem_.values[to.value].part_bytes;
+    return are_same_rows(from, to);
   }
 
   // An overwrite by a value of the same size only saves. A smaller one keeps the larger place busy

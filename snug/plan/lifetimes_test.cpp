@@ -124,5 +124,61 @@ TEST(Lifetimes, ReadingWhatNothingMadeIsOurMistake) {
   EXPECT_THROW(of(problem), InternalError);
 }
 
+// a, in parts, is read in parts for a lane's own b, of which c is made, for the last node.
+struct Narrow {
+  Narrow() {
+    problem.nodes = {{.in = {0}, .out = {1}, .stage = 0},
+                     {.in = {1}, .out = {2}, .stage = 1},
+                     {.in = {2}, .out = {3}, .stage = 1},
+                     {.in = {3}, .out = {4}, .stage = 2}};
+  }
+  size_t places() const { return of(problem).arena.size(); }
+
+  Problem problem{.values = {{.bytes = 64, .given = true},
+                             {.bytes = 1024, .part_bytes = 256},
+                             {.bytes = 1024, .part_bytes = 256},
+                             {.bytes = 1024, .part_bytes = 256},
+                             {.bytes = 64, .pinned = true}},
+                  .stages = {{.parts = 4, .lanes = 2}, {.parts = 4, .lanes = 2}, {}}};
+};
+
+TEST(Lifetimes, APartWritesWhereItHasRead) {
+  Narrow step;
+  ASSERT_EQ(step.places(), 3u);
+  const Block block = of(step.problem).arena[1];
+  EXPECT_EQ(block.buffers, (std::vector<int>{1, 3}));
+  EXPECT_EQ(block.item.bytes, 1024);
+  EXPECT_EQ(block.item.first, 0);
+  EXPECT_EQ(block.item.last, 3);
+  // Parts of another size in the stage that has made it: the same rows at the same bytes.
+  step.problem.stages[0].parts = 8;
+  step.problem.values[1].part_bytes = 128;
+  EXPECT_EQ(step.places(), 3u);
+}
+
+TEST(Lifetimes, APartWritesNowhereElse) {
+  const auto places = [](const auto& change) {
+    Narrow step;
+    change(step.problem);
+    return step.places();
+  };
+  EXPECT_EQ(places([](Problem& p) { p.nodes[3].in = {3, 1}; }), 4u) << "read by a later stage";
+  EXPECT_EQ(places([](Problem& p) { p.nodes[2].in = {2, 1}; }), 4u) << "read by who writes";
+  EXPECT_EQ(places([](Problem& p) { p.values[1].pinned = true; }), 4u) << "wanted in the end";
+  EXPECT_EQ(places([](Problem& p) { p.values[3] = {.bytes = 512, .part_bytes = 128}; }), 4u)
+      << "rows of other bytes";
+  EXPECT_EQ(places([](Problem& p) { p.values[1].part_bytes = 0; }), 4u) << "no rows";
+  EXPECT_EQ(places([](Problem& p) { p.values[3].part_bytes = 0; }), 4u) << "a sum over rows";
+  EXPECT_EQ(places([](Problem& p) { p.values[3].paged = true; }), 4u) << "on no page";
+  EXPECT_EQ(places([](Problem& p) { p.values[1].paged = p.values[3].paged = true; }), 3u);
+  EXPECT_EQ(places([](Problem& p) {
+              p.values.push_back(p.values[3]);
+              p.nodes[2].out.push_back(5);
+              p.nodes[3].in.push_back(5);
+            }),
+            4u)
+      << "the place is taken once";
+}
+
 }  // namespace
 }  // namespace snug

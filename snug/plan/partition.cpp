@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "snug/base/error.h"
+#include "snug/plan/narrow_stages.h"
 
 namespace snug {
 namespace {
@@ -327,7 +328,9 @@ double estimated_ns(const Node& node, int64_t rows) {
 std::vector<StageChoice> partition(const Graph& graph, std::span<const Value> results, int64_t rows,
                                    const Target& target, const PartitionOptions& options) {
   SNUG_CHECK(rows > 0, "{} rows", rows);
-  return Partitioner(graph, results, rows, target, options).stages();
+  const std::vector<StageChoice> stages =
+      Partitioner(graph, results, rows, target, options).stages();
+  return options.narrow ? narrowed(graph, results, rows, stages) : stages;
 }
 
 }  // namespace snug

@@ -42,6 +42,8 @@ struct PartitionOptions {
   // Sums over rows are added up in a fixed tree of row blocks, the same however the rows are cut
   // and on any number of threads: every plan gives the same bits.
   bool reproducible = false;
+  // Stages in parts are cut further (narrow_stages.h), which changes no bits.
+  bool narrow = false;
 };
 
 // The stages of a graph at a number of rows, in an order that respects every dependency: computing

@@ -44,20 +44,28 @@ class Reporter {
     return step < static_cast<int>(stage_of_.size()) && plan_.stages[stage_of_[step]].parts > 1;
   }
 
-  // An overwritten input gives its bytes to the output at the step that overwrites it.
+  // An overwritten input gives its bytes to the output at the step that overwrites it; in a stage
+  // in parts that may be a later one than the last that reads it.
   std::vector<char> overwritten() const {
     std::vector<char> flags(plan_.buffers.size(), 0);
-    for (size_t t = 0; t < plan_.steps.size(); ++t) {
+    for (int t = 0; t < static_cast<int>(plan_.steps.size()); ++t) {
+      const int end = in_parts(t) ? plan_.stages[stage_of_[t]].last_step : t + 1;
       for (const int in : plan_.steps[t].in) {
         const Buffer& from = plan_.buffers[in];
-        if (from.local || from.last_step != static_cast<int>(t)) continue;
-        for (const int out : plan_.steps[t].out) {
-          const Buffer& to = plan_.buffers[out];
-          if (!to.local && to.offset == from.offset && to.bytes > 0) flags[in] = 1;
-        }
+        if (!from.local && from.last_step == t) flags[in] = is_written(from.offset, t, end);
       }
     }
     return flags;
+  }
+
+  bool is_written(int64_t offset, int first_step, int last_step) const {
+    for (int t = first_step; t < last_step; ++t) {
+      for (const int out : plan_.steps[t].out) {
+        const Buffer& to = plan_.buffers[out];
+        if (!to.local && to.offset == offset && to.bytes > 0) return true;
+      }
+    }
+    return false;
   }
 
   void collect() {

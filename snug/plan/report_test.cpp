@@ -41,6 +41,23 @@ TEST(Report, LeavesOutWhatTakesTooMuchMemoryToFind) {
   EXPECT_NE(text.find("peak: step "), std::string::npos) << text;
 }
 
+// What stands in one place counts once.
+TEST(Report, ThePeakIsNotAboveTheArena) {
+  Problem problem{.values = {{.name = "a", .bytes = 4096, .part_bytes = 1024},
+                             {.name = "b", .bytes = 4096, .part_bytes = 1024},
+                             {.name = "c", .bytes = 4096, .part_bytes = 1024},
+                             {.name = "y", .bytes = 64, .pinned = true}},
+                  .stages = {{.parts = 4}, {.parts = 4}, {}}};
+  problem.nodes = {{.name = "make_a", .out = {0}, .stage = 0},
+                   {.name = "make_b", .in = {0}, .out = {1}, .stage = 1},
+                   {.name = "make_c", .in = {1}, .out = {2}, .stage = 1},
+                   {.name = "make_y", .in = {2}, .out = {3}, .stage = 2}};
+  const Plan plan = make_plan(problem, kUnlimited);
+  ASSERT_EQ(plan.arena_bytes, 4096 + 1024);
+  const std::string text = report(problem, plan);
+  EXPECT_NE(text.find("5.0 KiB alive"), std::string::npos) << text;
+}
+
 TEST(Report, WorksForAnyPlan) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const Problem problem = testing::RandomProblem(seed).make();

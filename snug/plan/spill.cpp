@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "snug/plan/layout.h"
 #include "snug/plan/transfers.h"
@@ -14,7 +15,9 @@ constexpr int64_t kLeastBytes = 16 << 10;
 
 // Of the disk's time, that a transfer is taken to cost: none but its start, up to all of it.
 // With the first, every value that waits may go to the file, whatever it costs.
-constexpr std::array kShares = {1.0, 0.3, 0.1, 0.02};
+constexpr std::array kShares = {1.0, 0.6, 0.3, 0.2, 0.1, 0.05, 0.02};
+constexpr std::array kFewShares = {1.0, 0.3, 0.1, 0.02};  // Of a long program: each takes time.
+constexpr int kLongProgram = 800;                         // Units.
 
 // Live bytes can be brought under the capacity and the offsets still miss it: then the live bytes
 // get that much less.
@@ -119,7 +122,8 @@ std::optional<Plan> Spiller::plan(int64_t capacity, Effort effort,
     best = std::move(plan);
     best_share = share;
   };
-  for (const double share : kShares) {
+  const bool is_long = graph_.program_size > kLongProgram;
+  for (const double share : is_long ? std::span<const double>(kFewShares) : kShares) {
     consider(share, Effort::quick);
     if (!best) return {};
   }

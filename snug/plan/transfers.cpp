@@ -1,6 +1,8 @@
 #include "snug/plan/transfers.h"
 
 #include <algorithm>
+#include <map>
+#include <unordered_set>
 
 namespace snug {
 namespace {
@@ -17,17 +19,48 @@ ProblemNode node_of(const Problem& problem, const PlanTransfer& transfer, int st
   return node;
 }
 
+using Shares = std::vector<std::vector<int>>;  // By value: those that may stand in its place.
+
+void add_pair(int a, int b, Shares& shares) {
+  shares[a].push_back(b);
+  shares[b].push_back(a);
+}
+
+// Results of a stage in parts may stand in the place of any value of as many bytes that it reads:
+// all of these are joined to the first such result.
+void add_shares_by_parts(const Problem& problem, const std::vector<int>& nodes, Shares& shares) {
+  const auto has_rows = [&](int v) { return problem.values[v].part_bytes > 0; };
+  std::map<int64_t, int> first;  // By bytes.
+  std::unordered_set<int> made;
+  for (const int n : nodes) {
+    for (const int v : problem.nodes[n].out) {
+      made.insert(v);
+      if (!has_rows(v)) continue;
+      const auto [found, is_first] = first.emplace(problem.values[v].bytes, v);
+      if (!is_first) add_pair(found->second, v, shares);
+    }
+  }
+  for (const int n : nodes) {
+    for (const int v : problem.nodes[n].in) {
+      const auto found = first.find(problem.values[v].bytes);
+      if (has_rows(v) && !made.contains(v) && found != first.end())
+        add_pair(v, found->second, shares);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<char> paged_values(const Problem& problem, const std::vector<char>& spilled) {
-  std::vector<std::vector<int>> shares(problem.values.size());
+  Shares shares(problem.values.size());
   for (const ProblemNode& node : problem.nodes) {
     for (const Overwrite& overwrite : node.overwrites) {
       const int in = node.in[overwrite.input], out = node.out[overwrite.output];
-      if (problem.values[in].bytes != problem.values[out].bytes) continue;
-      shares[in].push_back(out);
-      shares[out].push_back(in);
+      if (problem.values[in].bytes == problem.values[out].bytes) add_pair(in, out, shares);
     }
+  }
+  for (const StageRun& run : program_order(problem)) {
+    if (problem.stages[run.stage].parts > 1) add_shares_by_parts(problem, run.nodes, shares);
   }
   std::vector<char> paged(problem.values.size(), 0);
   std::vector<int> open;

@@ -132,5 +132,17 @@ TEST(Transfers, PagesGoWithThePlace) {
   EXPECT_EQ(paged, (std::vector<char>{0, 1, 1}));
 }
 
+TEST(Transfers, PagesGoWithThePlaceThatAPartTakes) {
+  Problem problem{.values = {{.bytes = 1024, .part_bytes = 256},
+                             {.bytes = 1024, .part_bytes = 256},
+                             {.bytes = 512, .part_bytes = 128},
+                             {.bytes = 1024}},
+                  .stages = {{.parts = 4}, {.parts = 4}}};
+  problem.nodes = {{.out = {0}, .stage = 0}, {.in = {0}, .out = {1, 2, 3}, .stage = 1}};
+  EXPECT_EQ(paged_values(problem, {0, 1, 0, 0}), (std::vector<char>{1, 1, 0, 0}));
+  problem.stages[1].parts = 1;
+  EXPECT_EQ(paged_values(problem, {0, 1, 0, 0}), (std::vector<char>{0, 1, 0, 0}));
+}
+
 }  // namespace
 }  // namespace snug

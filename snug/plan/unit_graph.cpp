@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include "snug/plan/layout.h"
 #include "snug/plan/lifetimes.h"
@@ -33,6 +34,38 @@ void add_values(const Problem& problem, const std::vector<char>& local, Unit& un
   }
 }
 
+bool are_same_rows(const ProblemValue& a, const ProblemValue& b) {
+  return a.bytes == b.bytes && a.bytes > 0 && a.part_bytes > 0 && b.part_bytes > 0;
+}
+
+// By value that a node of the unit reads: the last of them.
+std::unordered_map<int, size_t> last_reads(const Problem& problem, const Unit& unit) {
+  std::unordered_map<int, size_t> last;
+  for (size_t n = 0; n < unit.nodes.size(); ++n) {
+    for (const int v : problem.nodes[unit.nodes[n]].in) last[v] = n;
+  }
+  return last;
+}
+
+// A part that has read its rows of a value for the last time may write those of a result there,
+// whichever of its later nodes does.
+void add_overwrites_by_parts(const Problem& problem, Unit& unit) {
+  constexpr int kMostPlaces = 4;  // That one result is offered.
+  const std::unordered_map<int, size_t> last = last_reads(problem, unit);
+  for (size_t n = 0; n < unit.nodes.size(); ++n) {
+    for (const int v : problem.nodes[unit.nodes[n]].out) {
+      const int out = position(unit.out, v), outs = static_cast<int>(unit.out.size());
+      int places = out < outs ? kMostPlaces : 0;
+      for (int in = 0; in < static_cast<int>(unit.in.size()) && places > 0; ++in) {
+        const int from = unit.in[in];
+        if (last.at(from) >= n || !are_same_rows(problem.values[from], problem.values[v])) continue;
+        unit.overwrites.push_back({.output = out, .input = in});
+        --places;
+      }
+    }
+  }
+}
+
 // The same rules as for lifetimes: a value that is read twice is not overwritten, and parts only
 // touch their own rows.
 void add_overwrites(const Problem& problem, const std::vector<char>& local, bool parts,
@@ -42,14 +75,13 @@ void add_overwrites(const Problem& problem, const std::vector<char>& local, bool
     for (const Overwrite& o : node.overwrites) {
       const int in = node.in[o.input], out = node.out[o.output];
       if (local[in] || local[out] || std::count(node.in.begin(), node.in.end(), in) != 1) continue;
-      const ProblemValue &from = problem.values[in], &to = problem.values[out];
-      const bool rows =
-          from.bytes == to.bytes && from.part_bytes > 0 && from.part_bytes == to.part_bytes;
+      const bool rows = are_same_rows(problem.values[in], problem.values[out]);
       if (parts && !(rows && position(unit.in, in) < static_cast<int>(unit.in.size()))) continue;
       unit.overwrites.push_back(
           {.output = position(unit.out, out), .input = position(unit.in, in)});
     }
   }
+  if (parts) add_overwrites_by_parts(problem, unit);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "snug/plan/squeezer.h"
+#include "snug/plan/timeline.h"
 
 namespace snug {
 namespace {
@@ -78,6 +79,26 @@ TEST(UnitGraph, ThePlanRunsTheCheapPieceOnly) {
     ++found;
   }
   EXPECT_GT(found, 0);
+}
+
+// Of the places that a part has done with, a result is offered those of as many bytes.
+TEST(UnitGraph, ResultsOfPartsMayTakeThePlacesOfWhatWasRead) {
+  Problem problem{.values = {{.bytes = 4096, .part_bytes = 1024},
+                             {.bytes = 4096, .part_bytes = 1024},
+                             {.bytes = 4096, .part_bytes = 1024},
+                             {.bytes = 64, .pinned = true}},
+                  .stages = {{.parts = 4, .lanes = 2}, {.parts = 4, .lanes = 2}, {}}};
+  problem.nodes = {{.out = {0}, .stage = 0},
+                   {.in = {0}, .out = {1}, .stage = 1},
+                   {.in = {1}, .out = {2}, .stage = 1},
+                   {.in = {2}, .out = {3}, .stage = 2}};
+  const UnitGraph graph(problem);
+  ASSERT_EQ(graph.units[1].overwrites.size(), 1u);
+  EXPECT_EQ(graph.units[1].overwrites[0].output, 0);
+  EXPECT_EQ(graph.units[1].overwrites[0].input, 0);
+  EXPECT_EQ(Timeline(graph, graph.program()).live()[1], 4096 + graph.units[1].extra_bytes);
+  problem.nodes[2].in.push_back(0);  // Read by the node that makes the result.
+  EXPECT_TRUE(UnitGraph(problem).units[1].overwrites.empty());
 }
 
 }  // namespace

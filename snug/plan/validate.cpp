@@ -320,10 +320,9 @@ class Replay {
   // `out` is written by a step that reads `in` for the last time and may write over it.
   bool overwrites(int out, int in) const {
     const int t = writer_[out];
-    if (t < 0 || plan_.buffers[in].last_step != t ||
-        plan_.buffers[in].offset != plan_.buffers[out].offset) {
-      return false;
-    }
+    if (t < 0 || plan_.buffers[in].offset != plan_.buffers[out].offset) return false;
+    if (takes_rows(out, in)) return true;
+    if (plan_.buffers[in].last_step != t) return false;
     const PlanStep& step = plan_.steps[t];
     if (std::count(step.in.begin(), step.in.end(), in) != 1) return false;
     const auto allowed = [&](const Overwrite& o) {
@@ -335,8 +334,21 @@ class Replay {
     if (plan_.buffers[out].local || !in_parts(t)) {
       return rounded(plan_.buffers[out].bytes) <= rounded(plan_.buffers[in].bytes);
     }
-    return plan_.buffers[out].bytes == plan_.buffers[in].bytes && value_of(in).part_bytes > 0 &&
-           value_of(in).part_bytes == value_of(out).part_bytes;
+    return have_same_rows(out, in);
+  }
+
+  // The parts of a stage write each its rows of `out` where they have read theirs of `in`, which
+  // comes from another stage, in an earlier step of this one for the last time.
+  bool takes_rows(int out, int in) const {
+    const int t = writer_[out], last = plan_.buffers[in].last_step;
+    if (last >= t || !in_parts(t) || stage_of_[last] != stage_of_[t]) return false;
+    const bool is_older = writer_[in] < 0 || stage_of_[writer_[in]] != stage_of_[t];
+    return is_older && !plan_.buffers[out].local && have_same_rows(out, in);
+  }
+
+  bool have_same_rows(int a, int b) const {
+    return plan_.buffers[a].bytes == plan_.buffers[b].bytes && value_of(a).part_bytes > 0 &&
+           value_of(b).part_bytes > 0;
   }
 
   void write(int b) {

@@ -136,6 +136,92 @@ TEST_F(ValidateTest, NodesOfAnotherStage) {
   });
 }
 
+// a is read by the parts of a stage, of which another node makes c in the place of a.
+class ValidatePartsTest : public ::testing::Test {
+ protected:
+  ValidatePartsTest() {
+    problem_.nodes = {{.name = "make_a", .in = {0}, .out = {1}, .stage = 0},
+                      {.name = "make_b", .in = {1}, .out = {2}, .stage = 1},
+                      {.name = "make_c", .in = {2}, .out = {3}, .stage = 1},
+                      {.name = "make_y", .in = {3}, .out = {4}, .stage = 2}};
+    plan_ = make_plan(problem_, kUnlimited);
+  }
+
+  void SetUp() override {
+    ASSERT_EQ(plan_.buffers[1].offset, plan_.buffers[3].offset);
+    ASSERT_TRUE(plan_.buffers[2].local);
+    ASSERT_NO_THROW(validate(problem_, plan_));
+  }
+
+  std::string complaint() const {
+    try {
+      validate(problem_, plan_);
+      return "";
+    } catch (const InternalError& error) {
+      return error.what();
+    }
+  }
+  bool is_refused() const { return complaint().find("in the same bytes") != std::string::npos; }
+
+  void also_reads_a(int step) {
+    problem_.nodes[step].in.push_back(1);
+    plan_.steps[step].in.push_back(1);
+    plan_.buffers[1].last_step = step;
+  }
+
+  Problem problem_{.values = {{.name = "x", .bytes = 64, .given = true},
+                              {.name = "a", .bytes = 1024, .part_bytes = 256},
+                              {.name = "b", .bytes = 1024, .part_bytes = 256},
+                              {.name = "c", .bytes = 1024, .part_bytes = 256},
+                              {.name = "y", .bytes = 64, .pinned = true}},
+                   .stages = {{.parts = 4, .lanes = 2}, {.parts = 4, .lanes = 2}, {}}};
+  Plan plan_;
+};
+
+TEST_F(ValidatePartsTest, WhoWritesStillReads) {
+  also_reads_a(2);
+  EXPECT_TRUE(is_refused()) << complaint();
+}
+
+TEST_F(ValidatePartsTest, ALaterStageStillReads) {
+  also_reads_a(3);
+  EXPECT_TRUE(is_refused()) << complaint();
+}
+
+TEST_F(ValidatePartsTest, OtherRows) {
+  problem_.values[3].bytes = plan_.buffers[3].bytes = 512;
+  problem_.values[3].part_bytes = 128;
+  EXPECT_TRUE(is_refused()) << complaint();
+}
+
+TEST_F(ValidatePartsTest, NoRows) {
+  problem_.values[1].part_bytes = 0;
+  EXPECT_TRUE(is_refused()) << complaint();
+  problem_.values[1].part_bytes = 256;
+  problem_.values[3].part_bytes = 0;
+  EXPECT_TRUE(is_refused()) << complaint();
+}
+
+TEST_F(ValidatePartsTest, RowsBesideTheirPlace) {
+  plan_.buffers[1].offset = plan_.buffers[3].offset = plan_.arena_bytes;
+  plan_.arena_bytes += 1024 + 64;
+  EXPECT_EQ(complaint(), "");
+  plan_.buffers[3].offset += 64;
+  EXPECT_TRUE(is_refused()) << complaint();
+}
+
+// Two results at once in the place of a.
+TEST_F(ValidatePartsTest, APlaceIsTakenOnce) {
+  problem_.values.push_back(problem_.values[3]);
+  problem_.nodes[2].out.push_back(5);
+  problem_.nodes[3].in.push_back(5);
+  plan_.buffers.push_back(plan_.buffers[3]);
+  plan_.buffers.back().value = 5;
+  plan_.steps[2].out.push_back(5);
+  plan_.steps[3].in.push_back(5);
+  EXPECT_TRUE(is_refused()) << complaint();
+}
+
 // Random single changes of offsets are either harmless by the brute-force rule or refused.
 TEST(Validate, MovedBuffersAreCaught) {
   int refused = 0, tried = 0;

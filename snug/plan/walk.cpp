@@ -165,11 +165,28 @@ class Walk {
       wanted += there_[v] ? 0 : graph_.bytes[v];
       ++locks_[v];
     }
-    const bool fits = make_room(wanted);
+    const bool fits = make_room(wanted - shared_bytes(unit));
     sequence_.push_back(u);
     for (const int v : unit.out) arrive(v);
     for (const int v : unit.out) release(v);
     return fits;
+  }
+
+  // Of results that the parts of a stage write where values stand that nobody else waits for.
+  int64_t shared_bytes(const Unit& unit) {
+    if (!unit.parts) return 0;
+    int64_t bytes = 0;
+    std::vector<int> places, results;
+    for (const Overwrite& o : unit.overwrites) {
+      const int in = unit.in[o.input], out = unit.out[o.output];
+      const bool is_last = there_[in] && locks_[in] == 1 && next_read(in) < 0;
+      if (!is_last || there_[out] || graph_.bytes[in] != graph_.bytes[out]) continue;
+      if (std::ranges::count(places, in) > 0 || std::ranges::count(results, out) > 0) continue;
+      places.push_back(in);
+      results.push_back(out);
+      bytes += graph_.bytes[out];
+    }
+    return bytes;
   }
 
   bool make_room(int64_t wanted) {

@@ -40,5 +40,26 @@ TEST(Walk, IsTheProgramWhereEverythingFits) {
   EXPECT_EQ(*walk(graph, graph.program(), INT64_MAX, WalkOrder::program), graph.program());
 }
 
+// A line of stages in parts, each of which writes where it has read: one value at a time.
+TEST(Walk, HasNoRoomTakenByWhatIsWrittenWhereItWasRead) {
+  Problem problem;
+  for (int i = 0; i < 5; ++i) {
+    problem.stages.push_back({.parts = 4});
+    const int v = static_cast<int>(problem.values.size());
+    problem.values.push_back({.bytes = 4096, .part_bytes = 1024});
+    problem.values.push_back({.bytes = 4096, .part_bytes = 1024});
+    problem.nodes.push_back({.out = {v}, .stage = i});
+    if (i > 0) problem.nodes.back().in = {v - 1};
+    problem.nodes.push_back({.in = {v}, .out = {v + 1}, .stage = i});
+  }
+  problem.values.back().pinned = true;
+  const UnitGraph graph(problem);
+  const int64_t least = 4096 + graph.units[1].extra_bytes;
+  for (const WalkOrder order : {WalkOrder::program, WalkOrder::depth_first, WalkOrder::frugal}) {
+    EXPECT_EQ(walk(graph, graph.program(), least, order), graph.program());
+    EXPECT_FALSE(walk(graph, graph.program(), least - 1, order));
+  }
+}
+
 }  // namespace
 }  // namespace snug

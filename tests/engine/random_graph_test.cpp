@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -56,7 +57,26 @@ struct Way {
   int64_t budget_bytes = kUnlimited;
   bool one_lane = false;
   bool reproducible = false;
+  bool narrow = false;
 };
+
+// How often a result stands where the parts of its stage have read for the last time, so far.
+int shared_by_parts = 0;
+
+void count_shared(const Plan& plan) {
+  for (const PlanStage& stage : plan.stages) {
+    const auto is_within = [&](int step) {
+      return stage.parts > 1 && step >= stage.first_step && step < stage.last_step;
+    };
+    for (const Buffer& out : plan.buffers) {
+      if (out.local || !is_within(out.first_step)) continue;
+      shared_by_parts += std::ranges::any_of(plan.buffers, [&](const Buffer& in) {
+        return !in.local && in.bytes > 0 && in.offset == out.offset && is_within(in.last_step) &&
+               in.last_step < out.first_step;
+      });
+    }
+  }
+}
 
 Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
   std::unique_ptr<Graph> fused;
@@ -67,10 +87,12 @@ Outcome run(const RandomStep& step, int64_t rows, const Way& way) {
   options.partition.forced_part_rows = way.part_rows;
   options.partition.one_lane = way.one_lane;
   options.partition.reproducible = way.reproducible;
+  options.partition.narrow = way.narrow;
   const Value loss(const_cast<Graph&>(graph), step.loss.id());
   Program program =
       make_program(graph, {loss}, rows, {.threads = way.threads}, way.budget_bytes, options);
 
+  count_shared(program.plan());
   int64_t highest = 0;
   for (const Buffer& buffer : program.plan().buffers) {
     if (!buffer.local) highest = std::max(highest, buffer.offset + buffer.bytes);
@@ -137,8 +159,13 @@ TEST(RandomGraphs, EveryWayOfRunningGivesTheSameResult) {
               parts)
         << "checked, in parts";
     EXPECT_EQ(run(step, rows, {.fused = true, .threads = 2, .part_rows = 3}), parts) << "twice";
+    for (const auto mode : {Program::Mode::plain, Program::Mode::checked}) {
+      const Way narrow{.fused = true, .threads = 2, .part_rows = 3, .mode = mode, .narrow = true};
+      EXPECT_EQ(run(step, rows, narrow), parts) << "in narrow stages";
+    }
     if (::testing::Test::HasFailure()) return;
   }
+  EXPECT_GT(shared_by_parts, graph_count() / 10);
 }
 
 // Large enough to be cut: sums over rows in a fixed tree, whatever else is the plan's.
@@ -158,6 +185,9 @@ TEST(RandomGraphs, ReproducibleStepsGiveTheSameBitsHoweverTheyAreCut) {
                       .one_lane = one_lane,
                       .reproducible = true};
         EXPECT_TRUE(run(step, rows, way) == plain) << threads << " threads, one lane: " << one_lane;
+        Way narrow = way;
+        narrow.narrow = true;
+        EXPECT_TRUE(run(step, rows, narrow) == plain) << threads << " threads, narrow stages";
       }
     }
   }
