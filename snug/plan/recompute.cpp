@@ -12,24 +12,30 @@
 #include "snug/plan/seeds.h"
 #include "snug/plan/undo.h"
 #include "snug/plan/walk.h"
+#include "snug/plan/window.h"
 
 namespace snug {
 namespace {
 
-constexpr int kPatience = 25;          // Rounds without a gain.
-constexpr double kLess = 0.98;         // So much of the bytes above the limit is one.
-constexpr size_t kBestStarts = 3;      // Starts that are tried with all settings.
-constexpr int kLeastPatience = 40;     // Changes without a gain,
-constexpr int kMostPatience = 120;     // and more,
-constexpr int kRecreated = 80'000;     // with so many units in all.
-constexpr double kPromising = 1.01;    // Times the best.
-constexpr size_t kTightened = 40'000;  // Units of all ways to bring a sequence down a little.
-constexpr double kDear = 1.22;         // Times the program: when nested starts are tried.
-constexpr int kMostStretches = 128;    // Of nested starts,
-constexpr int kFewestUnits = 12;       // each with so many units or more.
-constexpr size_t kMostPrograms = 6;    // So many times as long as the program they may be,
-constexpr double kNear = 1.25;         // and so far above the limit.
-constexpr int kLongProgram = 800;      // Units: many rounds over it take long.
+constexpr int kPatience = 25;                // Rounds without a gain.
+constexpr double kLess = 0.98;               // So much of the bytes above the limit is one.
+constexpr size_t kBestStarts = 3;            // Starts that are tried with all settings.
+constexpr int kLeastPatience = 40;           // Changes without a gain,
+constexpr int kMostPatience = 120;           // and more,
+constexpr int kRecreated = 80'000;           // with so many units in all.
+constexpr double kPromising = 1.01;          // Times the best.
+constexpr double kGain = 0.999;              // Of what a stretch makes again: worth a change.
+constexpr size_t kTightened = 40'000;        // Units of all ways to bring a sequence down a little.
+constexpr double kDear = 1.22;               // Times the program: when nested starts are tried.
+constexpr int kMostStretches = 128;          // Of nested starts,
+constexpr int kFewestUnits = 12;             // each with so many units or more.
+constexpr size_t kMostPrograms = 6;          // So many times as long as the program they may be,
+constexpr double kNear = 1.25;               // and so far above the limit.
+constexpr int kLongProgram = 800;            // Units: many rounds over it take long.
+constexpr int kReplanned = 2000;             // Units: in larger problems it is too little,
+constexpr int64_t kReplanWork = 60'000'000;  // For all stretches that are planned anew,
+constexpr int64_t kWindowWork = 6'000'000;   // and for one of them,
+constexpr std::array kWindows = {12, 24, 40, 64};  // of so many executions.
 
 using Sequence = std::vector<int>;
 
@@ -42,6 +48,9 @@ constexpr std::array<EvictionSettings, 7> kSettings = {
      {.span_power = 1.0, .share = 0.05, .peaks = 1},
      {.span_power = 0.75, .share = 0.1, .peaks = 8}}};
 
+constexpr int64_t kAsIfWork = 2'000'000;
+constexpr double kNoise = 1.5;  // Up to e to the power of it.
+
 // Bytes above the limit, of all positions.
 double excess_bytes(const Timeline& timeline, int64_t limit) {
   double excess = 0;
@@ -53,9 +62,16 @@ double excess_bytes(const Timeline& timeline, int64_t limit) {
 // What counts as a gain in a round.
 enum class Gain { lower_peak, less_excess };
 
+// Where it came nearest to the limit.
+struct Lowest {
+  Sequence sequence;
+  int64_t peak = INT64_MAX;
+};
+
 // Evicts round by round. The work is taken from `work`.
 std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t limit,
-                              EvictionSettings settings, Gain gain, int64_t& work) {
+                              EvictionSettings settings, Gain gain, int64_t& work,
+                              Lowest& nearest) {
   int64_t lowest = INT64_MAX;
   double least_excess = HUGE_VAL, price = 0;
   for (int idle = 0; idle < kPatience && work > 0; ++idle) {
@@ -63,6 +79,7 @@ std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t
     const Timeline timeline(graph, sequence);
     work -= timeline.length();
     if (timeline.peak() <= limit) return sequence;
+    if (timeline.peak() < nearest.peak) nearest = {sequence, timeline.peak()};
     if (timeline.peak() < lowest) {
       lowest = timeline.peak();
       idle = 0;
@@ -82,6 +99,16 @@ std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t
   return {};
 }
 
+// Each once.
+std::vector<Sequence> starts_from(const Timeline& timeline, int64_t limit, int64_t& work) {
+  std::vector<Sequence> starts;
+  for (Sequence& seed : seeds(timeline, limit, work)) {
+    if (std::ranges::find(starts, seed) == starts.end()) starts.push_back(std::move(seed));
+  }
+  starts.push_back(timeline.sequence());
+  return starts;
+}
+
 class Search {
  public:
   Search(const UnitGraph& graph, int64_t limit, int64_t& work)
@@ -96,7 +123,7 @@ class Search {
   // What comes of a start; its cost, or a huge one.
   double consider(const Sequence& start, const EvictionSettings& settings,
                   Gain gain = Gain::lower_peak) {
-    return consider(evict(graph_, start, limit_, settings, gain, work_));
+    return consider(evict(graph_, start, limit_, settings, gain, work_, nearest_));
   }
 
   double consider(std::optional<Sequence> sequence) {
@@ -111,6 +138,31 @@ class Search {
     cost_ = cost;
     best_ = std::move(shorter);
     return cost;
+  }
+
+  void replan_or_repair() {
+    if (!found()) repair();
+    if (found()) replan();
+  }
+
+  // Where nothing was found yet: stretches around the peaks of what came nearest, anew.
+  void repair() {
+    int64_t work = kReplanWork;
+    Sequence sequence = nearest_.sequence;
+    while (!sequence.empty() && work > 0) {
+      const Timeline timeline(graph_, sequence);
+      if (timeline.peak() <= limit_) return void(consider(std::move(sequence)));
+      sequence = lowered(timeline, work);
+    }
+  }
+
+  // What is made again in each stretch of the best, in less time.
+  void replan() {
+    int64_t work = kReplanWork;
+    for (bool better = true; better && work > 0;) {
+      better = false;
+      for (const int width : kWindows) better = replan_all(width, work) || better;
+    }
   }
 
   // Where nothing was found yet.
@@ -149,6 +201,18 @@ class Search {
     }
   }
 
+  // All of that with other costs: where the greedy choice goes wrong, as with a first layer that is
+  // dear and large, another price leads around it.
+  void try_as_if(const Sequence& sequence) {
+    for (const double power : {1.5, 2.0, 0.0, 0.0}) as_if_.push_back(with_costs(power));
+    for (const UnitGraph& other : as_if_) {
+      int64_t work = kAsIfWork;
+      Search search(other, limit_, work);
+      search.try_all(starts_from(Timeline(other, sequence), limit_, work));
+      consider(search.take());
+    }
+  }
+
   // Takes back all that is computed again in some stretch of the best sequence and empties gaps
   // there anew, in another way.
   void recreate() {
@@ -156,7 +220,10 @@ class Search {
         std::clamp(kRecreated / graph_.program_size, kLeastPatience, kMostPatience);
     for (int idle = 0; idle < patience && work_ > 0; ++idle) {
       const double before = cost_;
-      consider(ruined(), kSettings[random(kSettings.size())]);
+      const EvictionSettings& settings = kSettings[random(kSettings.size())];
+      const size_t other = random(2 * as_if_.size() + 1);
+      consider(evict(other < as_if_.size() ? as_if_[other] : graph_, ruined(), limit_, settings,
+                     Gain::lower_peak, work_, nearest_));
       if (cost_ < before) idle = 0;
     }
   }
@@ -170,6 +237,51 @@ class Search {
     if (Timeline(graph_, moved).peak() > limit_) return;
     moved = without_waste(graph_, std::move(moved), limit_, work_);
     if (graph_.cost_ns(moved) < graph_.cost_ns(sequence)) sequence = std::move(moved);
+  }
+
+  // Costs to this power; 0: times some factor.
+  UnitGraph with_costs(double power) {
+    UnitGraph other = graph_;
+    double most = 1e-9;
+    for (const Unit& unit : graph_.units) most = std::max(most, unit.cost_ns);
+    for (Unit& unit : other.units) {
+      const double noise = static_cast<double>(random(1 << 20)) * 0x1p-19 - 1;
+      unit.cost_ns = power > 0 ? most * std::pow(unit.cost_ns / most, power)
+                               : unit.cost_ns * std::exp(kNoise * noise);
+    }
+    return other;
+  }
+
+  // Within the limit around its peak; empty: that was not found.
+  Sequence lowered(const Timeline& timeline, int64_t& work) {
+    const int peak = timeline.peak_position();
+    for (const int width : kWindows) {
+      const int from = std::max(0, peak - width / 2),
+                to = std::min(timeline.length(), peak + width / 2);
+      if (auto other = replan_one(timeline, from, to, HUGE_VAL, work)) return std::move(*other);
+    }
+    return {};
+  }
+
+  bool replan_all(int width, int64_t& work) {
+    const double before = cost_;
+    for (int from = 0; from < std::ssize(best_) && work > 0; from += width / 2) {
+      PlanningDeadline::look_at_clock();
+      const Timeline timeline(graph_, best_);
+      const int to = std::min(from + width, timeline.length());
+      const double ns = again_ns(timeline, from, to);
+      if (ns > 0) consider(replan_one(timeline, from, to, kGain * ns, work));
+    }
+    return cost_ < before;
+  }
+
+  std::optional<Sequence> replan_one(const Timeline& timeline, int from, int to, double most_ns,
+                                     int64_t& work) const {
+    int64_t part = std::min(work, kWindowWork);
+    work -= part;
+    auto sequence = replanned(timeline, from, to, limit_, most_ns, part);
+    work += part - timeline.length();
+    return sequence;
   }
 
   size_t random(size_t below) {
@@ -204,6 +316,8 @@ class Search {
   int64_t limit_;
   int64_t& work_;
   Sequence best_;
+  Lowest nearest_;
+  std::vector<UnitGraph> as_if_;  // With other costs.
   double cost_ = HUGE_VAL;
   uint64_t state_ = 0x9e3779b97f4a7c15;
 };
@@ -249,15 +363,15 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
     for (size_t s = 0; s < kSettings.size() && !search.found(); ++s)
       search.consider(sequence, kSettings[s]);
   } else {
-    std::vector<Sequence> starts = seeds(timeline, limit, work);
-    starts.push_back(sequence);
-    search.try_all(starts);
+    search.try_all(starts_from(timeline, limit, work));
     // Stretches that run again as a whole are dear: that pays only where much does.
     if (search.cost_ns() > kDear * graph.cost_ns(sequence))
       search.try_cheaper(nested_starts(timeline, limit), search_work(graph, Effort::quick));
+    if (effort == Effort::thorough && graph.program_size <= kReplanned) search.try_as_if(sequence);
     if (search.found()) search.recreate();
   }
   if (effort != Effort::quick || !is_long) search.walk_all(sequence);
+  if (effort == Effort::thorough && graph.program_size <= kReplanned) search.replan_or_repair();
   return search.take();
 }
 
