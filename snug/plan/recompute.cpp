@@ -32,8 +32,8 @@ constexpr int kFewestUnits = 12;             // each with so many units or more.
 constexpr size_t kMostPrograms = 6;          // So many times as long as the program they may be,
 constexpr double kNear = 1.25;               // and so far above the limit.
 constexpr int kLongProgram = 800;            // Units: many rounds over it take long.
-constexpr int kReplanned = 2000;             // Units: in larger problems it is too little,
-constexpr int64_t kReplanWork = 60'000'000;  // For all stretches that are planned anew,
+constexpr int kReplanned = 700;              // Units: in larger problems this is too little,
+constexpr int64_t kReplanWork = 30'000'000;  // For all stretches that are planned anew,
 constexpr int64_t kWindowWork = 6'000'000;   // and for one of them,
 constexpr std::array kWindows = {12, 24, 40, 64};  // of so many executions.
 
@@ -48,8 +48,8 @@ constexpr std::array<EvictionSettings, 7> kSettings = {
      {.span_power = 1.0, .share = 0.05, .peaks = 1},
      {.span_power = 0.75, .share = 0.1, .peaks = 8}}};
 
-constexpr int64_t kAsIfWork = 2'000'000;
-constexpr double kNoise = 1.5;  // Up to e to the power of it.
+constexpr int64_t kAsIfWork = 1'500'000;  // With other costs,
+constexpr double kNoise = 1.5;            // which differ by e to the power of it at most.
 
 // Bytes above the limit, of all positions.
 double excess_bytes(const Timeline& timeline, int64_t limit) {
@@ -140,7 +140,9 @@ class Search {
     return cost;
   }
 
+  // What is read back from the file has to be there first: a stretch does not know that.
   void replan_or_repair() {
+    if (std::ranges::any_of(graph_.units, is_read)) return;
     if (!found()) repair();
     if (found()) replan();
   }

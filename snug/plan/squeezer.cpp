@@ -23,7 +23,7 @@ constexpr int kTries = 6;
 constexpr int kSmallTries = 40;  // Where the best sequence of each limit is known.
 
 constexpr int kTriesBetween = 6;  // Of other limits, in problems that are not large:
-constexpr int kManyTries = 1500;  // units.
+constexpr int kManyTries = 700;   // units.
 
 constexpr int kManyUnits = 6000;
 constexpr double kMuchLower = 0.97;
