@@ -11,9 +11,10 @@ namespace snug {
 namespace {
 
 constexpr size_t kMostUnits = 128, kMostValues = 256;
+constexpr int kFollowed = 50'000;  // States in all; those of one number of units have equal shares.
 constexpr size_t kMostStates = 600'000;     // In all, in equal shares too: some 150 MB.
 constexpr int kChoices = 6;                 // Ways of making room for one unit.
-constexpr int64_t kMostWork = 100'000'000;  // About half a second.
+constexpr int64_t kMostWork = 100'000'000;  // Values and units looked at: about half a second.
 
 using Units = Bits<kMostUnits>;
 using Values = Bits<kMostValues>;
@@ -34,12 +35,8 @@ struct Identity {
 
 class Beam {
  public:
-  Beam(const UnitGraph& graph, int64_t limit, const WideSearch& settings, int64_t& work)
-      : graph_(graph),
-        limit_(limit),
-        settings_(settings),
-        work_(work),
-        rows_(graph.program_size + 1) {
+  Beam(const UnitGraph& graph, int64_t limit)
+      : graph_(graph), limit_(limit), rows_(graph.program_size + 1) {
     for (const Unit& unit : graph.units) {
       Values reads, writes;
       for (const int v : unit.in) reads.set(v);
@@ -58,12 +55,12 @@ class Beam {
 
   std::optional<std::vector<int>> run() {
     reach({.there = given_, .bytes = bytes(given_)});
-    const int width = settings_.followed / std::max(1, graph_.program_size);
+    const int width = kFollowed / std::max(1, graph_.program_size);
     const size_t share = kMostStates / std::max(1, graph_.program_size);
     for (Row& row : rows_) {
       const size_t most = states_.size() + share;
       for (int i = 0; i < width && !row.empty() && states_.size() < most; ++i) {
-        if (work_ <= 0) return {};
+        if (work_ > kMostWork) return {};
         const int state = std::get<2>(row.top());
         row.pop();
         if (is_end(states_[state])) return path(state);
@@ -86,7 +83,6 @@ class Beam {
   }
 
   void reach(State state) {
-    if (state.again_ns >= settings_.most_ns) return;
     const auto [known, is_new] =
         best_.try_emplace(std::pair(state.ran, state.there), state.again_ns);
     if (!is_new && known->second <= state.again_ns) return;
@@ -98,12 +94,8 @@ class Beam {
 
   // And what the units read that make them.
   Values with_needs(Values wanted) const {
-    // Pieces stand behind what reads from them.
-    for (Values before; before != wanted;) {
-      before = wanted;
-      for (int u = static_cast<int>(graph_.units.size()) - 1; u >= 0; --u) {
-        if (writes_[u].meets(wanted)) wanted |= reads_[u];
-      }
+    for (int u = static_cast<int>(graph_.units.size()) - 1; u >= 0; --u) {
+      if (writes_[u].meets(wanted)) wanted |= reads_[u];
     }
     return wanted;
   }
@@ -114,7 +106,7 @@ class Beam {
     for (int u = 0; u < graph_.program_size; ++u) {
       if (!state.ran[u]) wanted |= needs_[u];
     }
-    work_ -= graph_.program_size;
+    work_ += graph_.program_size;
     return wanted;
   }
 
@@ -137,14 +129,13 @@ class Beam {
   // Makes room, runs, and forgets what nobody will want.
   void run_unit(State next, const Values& wanted_after) {
     const Values used = reads_[next.unit] | writes_[next.unit];
-    Values stays;
-    if (settings_.given_stays) stays = (given_ & pinned_) | (next.from == 0 ? given_ : Values());
+    const Values stays = (given_ & pinned_) | (next.from == 0 ? given_ : Values());
     next.there |= writes_[next.unit];
     const Values may_go = next.there - (used | stays | empty_);
     next.there = next.there - (may_go - wanted_after);
     std::vector<int> droppable;
     (may_go & wanted_after).for_each([&](int v) { droppable.push_back(v); });
-    work_ -= 2 * static_cast<int64_t>(next.there.count());
+    work_ += 2 * static_cast<int64_t>(next.there.count());
     std::stable_sort(droppable.begin(), droppable.end(),
                      [&](int a, int b) { return graph_.bytes[a] > graph_.bytes[b]; });
     choices_ = 0;
@@ -165,7 +156,7 @@ class Beam {
     }
     int64_t most = 0;
     for (size_t i = from; i < droppable.size(); ++i) most += graph_.bytes[droppable[i]];
-    work_ -= static_cast<int64_t>(droppable.size() - from);
+    work_ += static_cast<int64_t>(droppable.size() - from);
     if (most < excess) return;
     // One value that is enough, the smallest of them first; else the largest and some more.
     for (size_t i = droppable.size(); i-- > from;) {
@@ -195,8 +186,6 @@ class Beam {
 
   const UnitGraph& graph_;
   int64_t limit_;
-  WideSearch settings_;
-  int64_t& work_;
   std::vector<Values> reads_, writes_;
   std::vector<Values> needs_;  // By unit of the program: what it reads, and what that is made from.
   Values given_, pinned_, empty_, always_wanted_;
@@ -204,20 +193,15 @@ class Beam {
   std::vector<State> states_;
   std::unordered_map<std::pair<Units, Values>, double, Identity> best_;
   int choices_ = 0;
+  int64_t work_ = 0;
 };
 
 }  // namespace
 
-std::optional<std::vector<int>> search_widely(const UnitGraph& graph, int64_t limit,
-                                              const WideSearch& settings, int64_t& work) {
+std::optional<std::vector<int>> search_widely(const UnitGraph& graph, int64_t limit) {
   const bool pure = std::ranges::all_of(graph.units, &Unit::pure);
   if (graph.units.size() > kMostUnits || graph.bytes.size() > kMostValues || !pure) return {};
-  return Beam(graph, limit, settings, work).run();
-}
-
-std::optional<std::vector<int>> search_widely(const UnitGraph& graph, int64_t limit) {
-  int64_t work = kMostWork;
-  return search_widely(graph, limit, {}, work);
+  return Beam(graph, limit).run();
 }
 
 }  // namespace snug

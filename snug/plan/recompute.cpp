@@ -12,30 +12,25 @@
 #include "snug/plan/seeds.h"
 #include "snug/plan/undo.h"
 #include "snug/plan/walk.h"
-#include "snug/plan/window.h"
 
 namespace snug {
 namespace {
 
-constexpr int kPatience = 25;                // Rounds without a gain.
-constexpr double kLess = 0.98;               // So much of the bytes above the limit is one.
-constexpr size_t kBestStarts = 3;            // Starts that are tried with all settings.
-constexpr int kLeastPatience = 40;           // Changes without a gain,
-constexpr int kMostPatience = 120;           // and more,
-constexpr int kRecreated = 80'000;           // with so many units in all.
-constexpr double kPromising = 1.01;          // Times the best.
-constexpr double kGain = 0.999;              // Of what a stretch makes again: worth a change.
-constexpr size_t kTightened = 40'000;        // Units of all ways to bring a sequence down a little.
-constexpr double kDear = 1.22;               // Times the program: when nested starts are tried.
-constexpr int kMostStretches = 128;          // Of nested starts,
-constexpr int kFewestUnits = 12;             // each with so many units or more.
-constexpr size_t kMostPrograms = 6;          // So many times as long as the program they may be,
-constexpr double kNear = 1.25;               // and so far above the limit.
-constexpr int kLongProgram = 800;            // Units: many rounds over it take long.
-constexpr int kReplanned = 700;              // Units: in larger problems this is too little,
-constexpr int64_t kReplanWork = 30'000'000;  // For all stretches that are planned anew,
-constexpr int64_t kWindowWork = 6'000'000;   // and for one of them,
-constexpr std::array kWindows = {12, 24, 40, 64};  // of so many executions.
+constexpr int kPatience = 25;          // Rounds without a gain.
+constexpr double kLess = 0.98;         // So much of the bytes above the limit is one.
+constexpr size_t kBestStarts = 3;      // Starts that are tried with all settings.
+constexpr int kLeastPatience = 40;     // Changes without a gain,
+constexpr int kMostPatience = 120;     // and more,
+constexpr int kRecreated = 80'000;     // with so many units in all.
+constexpr double kPromising = 1.01;    // Times the best.
+constexpr size_t kTightened = 40'000;  // Units of all ways to bring a sequence down a little.
+constexpr double kDear = 1.22;         // Times the program: when nested starts are tried.
+constexpr int kMostStretches = 128;    // Of nested starts,
+constexpr int kFewestUnits = 12;       // each with so many units or more.
+constexpr size_t kMostPrograms = 6;    // So many times as long as the program they may be,
+constexpr double kNear = 1.25;         // and so far above the limit.
+constexpr int kLongProgram = 800;      // Units: many rounds over it take long.
+constexpr int kLongForCosts = 700;     // Units: in larger problems it takes too long to try,
 
 using Sequence = std::vector<int>;
 
@@ -48,7 +43,7 @@ constexpr std::array<EvictionSettings, 7> kSettings = {
      {.span_power = 1.0, .share = 0.05, .peaks = 1},
      {.span_power = 0.75, .share = 0.1, .peaks = 8}}};
 
-constexpr int64_t kAsIfWork = 1'500'000;  // With other costs,
+constexpr int64_t kAsIfWork = 1'500'000;  // for each of some other costs,
 constexpr double kNoise = 1.5;            // which differ by e to the power of it at most.
 
 // Bytes above the limit, of all positions.
@@ -62,16 +57,9 @@ double excess_bytes(const Timeline& timeline, int64_t limit) {
 // What counts as a gain in a round.
 enum class Gain { lower_peak, less_excess };
 
-// Where it came nearest to the limit.
-struct Lowest {
-  Sequence sequence;
-  int64_t peak = INT64_MAX;
-};
-
 // Evicts round by round. The work is taken from `work`.
 std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t limit,
-                              EvictionSettings settings, Gain gain, int64_t& work,
-                              Lowest& nearest) {
+                              EvictionSettings settings, Gain gain, int64_t& work) {
   int64_t lowest = INT64_MAX;
   double least_excess = HUGE_VAL, price = 0;
   for (int idle = 0; idle < kPatience && work > 0; ++idle) {
@@ -79,7 +67,6 @@ std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t
     const Timeline timeline(graph, sequence);
     work -= timeline.length();
     if (timeline.peak() <= limit) return sequence;
-    if (timeline.peak() < nearest.peak) nearest = {sequence, timeline.peak()};
     if (timeline.peak() < lowest) {
       lowest = timeline.peak();
       idle = 0;
@@ -123,7 +110,7 @@ class Search {
   // What comes of a start; its cost, or a huge one.
   double consider(const Sequence& start, const EvictionSettings& settings,
                   Gain gain = Gain::lower_peak) {
-    return consider(evict(graph_, start, limit_, settings, gain, work_, nearest_));
+    return consider(evict(graph_, start, limit_, settings, gain, work_));
   }
 
   double consider(std::optional<Sequence> sequence) {
@@ -138,33 +125,6 @@ class Search {
     cost_ = cost;
     best_ = std::move(shorter);
     return cost;
-  }
-
-  // What is read back from the file has to be there first: a stretch does not know that.
-  void replan_or_repair() {
-    if (std::ranges::any_of(graph_.units, is_read)) return;
-    if (!found()) repair();
-    if (found()) replan();
-  }
-
-  // Where nothing was found yet: stretches around the peaks of what came nearest, anew.
-  void repair() {
-    int64_t work = kReplanWork;
-    Sequence sequence = nearest_.sequence;
-    while (!sequence.empty() && work > 0) {
-      const Timeline timeline(graph_, sequence);
-      if (timeline.peak() <= limit_) return void(consider(std::move(sequence)));
-      sequence = lowered(timeline, work);
-    }
-  }
-
-  // What is made again in each stretch of the best, in less time.
-  void replan() {
-    int64_t work = kReplanWork;
-    for (bool better = true; better && work > 0;) {
-      better = false;
-      for (const int width : kWindows) better = replan_all(width, work) || better;
-    }
   }
 
   // Where nothing was found yet.
@@ -223,9 +183,9 @@ class Search {
     for (int idle = 0; idle < patience && work_ > 0; ++idle) {
       const double before = cost_;
       const EvictionSettings& settings = kSettings[random(kSettings.size())];
-      const size_t other = random(2 * as_if_.size() + 1);
+      const size_t other = as_if_.empty() ? 0 : random(2 * as_if_.size() + 1);
       consider(evict(other < as_if_.size() ? as_if_[other] : graph_, ruined(), limit_, settings,
-                     Gain::lower_peak, work_, nearest_));
+                     Gain::lower_peak, work_));
       if (cost_ < before) idle = 0;
     }
   }
@@ -252,38 +212,6 @@ class Search {
                                : unit.cost_ns * std::exp(kNoise * noise);
     }
     return other;
-  }
-
-  // Within the limit around its peak; empty: that was not found.
-  Sequence lowered(const Timeline& timeline, int64_t& work) {
-    const int peak = timeline.peak_position();
-    for (const int width : kWindows) {
-      const int from = std::max(0, peak - width / 2),
-                to = std::min(timeline.length(), peak + width / 2);
-      if (auto other = replan_one(timeline, from, to, HUGE_VAL, work)) return std::move(*other);
-    }
-    return {};
-  }
-
-  bool replan_all(int width, int64_t& work) {
-    const double before = cost_;
-    for (int from = 0; from < std::ssize(best_) && work > 0; from += width / 2) {
-      PlanningDeadline::look_at_clock();
-      const Timeline timeline(graph_, best_);
-      const int to = std::min(from + width, timeline.length());
-      const double ns = again_ns(timeline, from, to);
-      if (ns > 0) consider(replan_one(timeline, from, to, kGain * ns, work));
-    }
-    return cost_ < before;
-  }
-
-  std::optional<Sequence> replan_one(const Timeline& timeline, int from, int to, double most_ns,
-                                     int64_t& work) const {
-    int64_t part = std::min(work, kWindowWork);
-    work -= part;
-    auto sequence = replanned(timeline, from, to, limit_, most_ns, part);
-    work += part - timeline.length();
-    return sequence;
   }
 
   size_t random(size_t below) {
@@ -318,7 +246,6 @@ class Search {
   int64_t limit_;
   int64_t& work_;
   Sequence best_;
-  Lowest nearest_;
   std::vector<UnitGraph> as_if_;  // With other costs.
   double cost_ = HUGE_VAL;
   uint64_t state_ = 0x9e3779b97f4a7c15;
@@ -369,11 +296,11 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
     // Stretches that run again as a whole are dear: that pays only where much does.
     if (search.cost_ns() > kDear * graph.cost_ns(sequence))
       search.try_cheaper(nested_starts(timeline, limit), search_work(graph, Effort::quick));
-    if (effort == Effort::thorough && graph.program_size <= kReplanned) search.try_as_if(sequence);
+    if (effort == Effort::thorough && graph.program_size <= kLongForCosts)
+      search.try_as_if(sequence);
     if (search.found()) search.recreate();
   }
   if (effort != Effort::quick || !is_long) search.walk_all(sequence);
-  if (effort == Effort::thorough && graph.program_size <= kReplanned) search.replan_or_repair();
   return search.take();
 }
 
