@@ -13,7 +13,7 @@ nobody reads, constants that may go.
 import argparse
 import os
 
-from problems import further, others, pictures, sequences
+from problems import further, others, pictures, programs, sequences
 
 NETS = {name: getattr(folder, name)
         for folder, names in (
@@ -23,7 +23,11 @@ NETS = {name: getattr(folder, name)
             (others, "gan fan_out one_huge costless bare stem_heavy hypercolumn siamese "
                      "with_update"),
             (further, "encoder_decoder gru_attention resnext dlrm wavenet pyramid forward_only "
-                      "accumulated multi_scale conditioned every_state"))
+                      "accumulated multi_scale conditioned every_state"),
+            (programs, "accumulated_adam vit nerf actor_critic many_tasks searched_cells lattice "
+                       "message_passing flow checkpointed mixed_sizes many_outputs learned_start "
+                       "diffusion experts cached_words contrastive solver hourglass adjoint "
+                       "ensemble"))
         for name in names.split()}
 # What issue 5 is judged by.
 EIGHT = "resnet50 unet densenet transformer lstm mlp inception two_branch".split()

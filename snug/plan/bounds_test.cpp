@@ -29,6 +29,31 @@ TEST(Bounds, NothingIsBelowThem) {
   EXPECT_GT(compared, 5);
 }
 
+// Twenty chains that may run in any order, until one unit reads the ends of all of them; their
+// values are read again after it, in any order too. Everywhere else the program is fuller.
+TEST(Bounds, LookAtTheUnitWherePassesMeet) {
+  Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true}}, .stages = {{}}};
+  const auto add = [&](std::vector<int> in, int64_t bytes, double cost) {
+    problem.values.push_back({.bytes = bytes});
+    const int out = static_cast<int>(problem.values.size()) - 1;
+    problem.nodes.push_back({.in = std::move(in), .out = {out}, .cost_ns = cost});
+    return out;
+  };
+  std::vector<int> ends, kept;
+  for (int chain = 0; chain < 20; ++chain) {
+    int x = 0;
+    for (int i = 0; i < 12; ++i) {
+      kept.push_back(x = add({x}, 640, 100));
+      add({x}, 64'000, 1);  // Read by nobody.
+    }
+    ends.push_back(x);
+  }
+  const int meeting = add(ends, 64, 1);
+  for (const int v : kept) add({meeting, v}, 64'000, 1);
+  const UnitGraph graph(problem);
+  EXPECT_GT(least_cost_ns(graph, 640 * 113), 1.4 * graph.cost_ns(graph.program()));
+}
+
 // Whichever result is made last, the other is there, and so is what it is made from.
 TEST(Bounds, KnowWhatTheLastResultIsMadeFrom) {
   Problem problem{.values = {{.bytes = 64, .given = true, .pinned = true},

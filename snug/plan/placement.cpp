@@ -19,7 +19,7 @@ constexpr int kClimbTries = 4000;
 constexpr int kFewestTries = 20;  // With less work than for so many, climbing leads nowhere.
 constexpr int64_t kSearchWork = 1'000'000;
 constexpr int64_t kCapacityWork = 600'000;
-constexpr int64_t kQuickPart = 10;
+constexpr int64_t kQuickPart = 10, kPatientTimes = 3;
 
 using Key = std::tuple<double, double, int>;
 
@@ -162,7 +162,8 @@ Placement place(std::span<const Item> items, int64_t capacity, Aim aim) {
   // Worth the time only because the alternative is to compute something again, or to refuse.
   if (best.placement.height > capacity && capacity >= bound) {
     const int64_t part = aim == Aim::quickly ? kQuickPart : 1;
-    if (!search(items, capacity, kCapacityWork / part, best))
+    const int64_t times = aim == Aim::patiently ? kPatientTimes : 1;
+    if (!search(items, capacity, times * kCapacityWork / part, best))
       climb(items, packer, capacity, kClimbWork / part, best);
   }
   return std::move(best.placement);

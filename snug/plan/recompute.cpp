@@ -30,6 +30,7 @@ constexpr int kFewestUnits = 12;       // each with so many units or more.
 constexpr size_t kMostPrograms = 6;    // So many times as long as the program they may be,
 constexpr double kNear = 1.25;         // and so far above the limit.
 constexpr int kLongProgram = 800;      // Units: many rounds over it take long.
+constexpr int kLongForCosts = 700;     // Units: in larger problems it takes too long to try,
 
 using Sequence = std::vector<int>;
 
@@ -41,6 +42,9 @@ constexpr std::array<EvictionSettings, 7> kSettings = {
      {.span_power = 0.0},
      {.span_power = 1.0, .share = 0.05, .peaks = 1},
      {.span_power = 0.75, .share = 0.1, .peaks = 8}}};
+
+constexpr int64_t kAsIfWork = 1'500'000;  // for each of some other costs,
+constexpr double kNoise = 1.5;            // which differ by e to the power of it at most.
 
 // Bytes above the limit, of all positions.
 double excess_bytes(const Timeline& timeline, int64_t limit) {
@@ -80,6 +84,16 @@ std::optional<Sequence> evict(const UnitGraph& graph, Sequence sequence, int64_t
     sequence = std::move(*next);
   }
   return {};
+}
+
+// Each once.
+std::vector<Sequence> starts_from(const Timeline& timeline, int64_t limit, int64_t& work) {
+  std::vector<Sequence> starts;
+  for (Sequence& seed : seeds(timeline, limit, work)) {
+    if (std::ranges::find(starts, seed) == starts.end()) starts.push_back(std::move(seed));
+  }
+  starts.push_back(timeline.sequence());
+  return starts;
 }
 
 class Search {
@@ -149,6 +163,18 @@ class Search {
     }
   }
 
+  // All of that with other costs: where the greedy choice goes wrong, as with a first layer that is
+  // dear and large, another price leads around it.
+  void try_as_if(const Sequence& sequence) {
+    for (const double power : {1.5, 2.0, 0.0, 0.0}) as_if_.push_back(with_costs(power));
+    for (const UnitGraph& other : as_if_) {
+      int64_t work = kAsIfWork;
+      Search search(other, limit_, work);
+      search.try_all(starts_from(Timeline(other, sequence), limit_, work));
+      consider(search.take());
+    }
+  }
+
   // Takes back all that is computed again in some stretch of the best sequence and empties gaps
   // there anew, in another way.
   void recreate() {
@@ -156,7 +182,10 @@ class Search {
         std::clamp(kRecreated / graph_.program_size, kLeastPatience, kMostPatience);
     for (int idle = 0; idle < patience && work_ > 0; ++idle) {
       const double before = cost_;
-      consider(ruined(), kSettings[random(kSettings.size())]);
+      const EvictionSettings& settings = kSettings[random(kSettings.size())];
+      const size_t other = as_if_.empty() ? 0 : random(2 * as_if_.size() + 1);
+      consider(evict(other < as_if_.size() ? as_if_[other] : graph_, ruined(), limit_, settings,
+                     Gain::lower_peak, work_));
       if (cost_ < before) idle = 0;
     }
   }
@@ -170,6 +199,19 @@ class Search {
     if (Timeline(graph_, moved).peak() > limit_) return;
     moved = without_waste(graph_, std::move(moved), limit_, work_);
     if (graph_.cost_ns(moved) < graph_.cost_ns(sequence)) sequence = std::move(moved);
+  }
+
+  // Costs to this power; 0: times some factor.
+  UnitGraph with_costs(double power) {
+    UnitGraph other = graph_;
+    double most = 1e-9;
+    for (const Unit& unit : graph_.units) most = std::max(most, unit.cost_ns);
+    for (Unit& unit : other.units) {
+      const double noise = static_cast<double>(random(1 << 20)) * 0x1p-19 - 1;
+      unit.cost_ns = power > 0 ? most * std::pow(unit.cost_ns / most, power)
+                               : unit.cost_ns * std::exp(kNoise * noise);
+    }
+    return other;
   }
 
   size_t random(size_t below) {
@@ -204,6 +246,7 @@ class Search {
   int64_t limit_;
   int64_t& work_;
   Sequence best_;
+  std::vector<UnitGraph> as_if_;  // With other costs.
   double cost_ = HUGE_VAL;
   uint64_t state_ = 0x9e3779b97f4a7c15;
 };
@@ -249,12 +292,12 @@ std::optional<Sequence> recompute(const UnitGraph& graph, const Sequence& sequen
     for (size_t s = 0; s < kSettings.size() && !search.found(); ++s)
       search.consider(sequence, kSettings[s]);
   } else {
-    std::vector<Sequence> starts = seeds(timeline, limit, work);
-    starts.push_back(sequence);
-    search.try_all(starts);
+    search.try_all(starts_from(timeline, limit, work));
     // Stretches that run again as a whole are dear: that pays only where much does.
     if (search.cost_ns() > kDear * graph.cost_ns(sequence))
       search.try_cheaper(nested_starts(timeline, limit), search_work(graph, Effort::quick));
+    if (effort == Effort::thorough && graph.program_size <= kLongForCosts)
+      search.try_as_if(sequence);
     if (search.found()) search.recreate();
   }
   if (effort != Effort::quick || !is_long) search.walk_all(sequence);

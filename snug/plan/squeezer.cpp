@@ -22,6 +22,9 @@ namespace {
 constexpr int kTries = 6;
 constexpr int kSmallTries = 40;  // Where the best sequence of each limit is known.
 
+constexpr int kTriesBetween = 6;  // Of other limits, in problems that are not large:
+constexpr int kManyTries = 700;   // units.
+
 constexpr int kManyUnits = 6000;
 constexpr double kMuchLower = 0.97;
 constexpr int kLongProgram = 800;  // Units: with a file, less is looked for without it.
@@ -160,8 +163,10 @@ std::optional<std::vector<int>> Squeezer::find_sequence(const UnitGraph& graph, 
 
 std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
   int64_t limit = capacity;
+  Unplaced unplaced;
   std::optional<std::vector<int>> sequence;
   const bool is_small = truth(limit).complete;
+  std::optional<Plan> plan;
   for (int i = 0; i < (is_small ? kSmallTries : kTries) && limit >= least_without_file(); ++i) {
     int64_t work = search_work(graph(), Effort::full);
     if (sequence && !is_small)
@@ -170,13 +175,45 @@ std::optional<Plan> Squeezer::squeeze(int64_t capacity, Effort effort) {
       sequence.reset();
     if (!sequence)
       sequence = find_sequence(graph(), limit, i > 0 ? once_more(graph(), effort) : effort);
-    if (!sequence) return {};
-    Plan plan = lay_out(*problem_, graph().schedule(*sequence), capacity, aim_of(effort));
-    if (plan.arena_bytes <= capacity) return plan;
-    limit = std::min(limit, plan.max_live_bytes) -
-            (is_small ? 1 : (1 + i / 2) * std::max(plan.arena_bytes - capacity, capacity / 1000));
+    if (!sequence) break;
+    const bool patient = i == 0 && effort == Effort::thorough && graph().program_size <= kManyTries;
+    plan = lay_out(*problem_, graph().schedule(*sequence), capacity,
+                   patient ? Aim::patiently : aim_of(effort));
+    if (plan->arena_bytes <= capacity) break;
+    unplaced = {limit, *sequence};
+    limit = std::min(limit, plan->max_live_bytes) -
+            (is_small ? 1 : (1 + i / 2) * std::max(plan->arena_bytes - capacity, capacity / 1000));
+    plan.reset();
   }
-  return {};
+  const bool look = effort == Effort::thorough && !is_small && !unplaced.sequence.empty();
+  if (plan || !look || graph().program_size > kManyTries) return plan;
+  return placed_between(capacity, std::max(limit, least_without_file()), std::move(unplaced));
+}
+
+// Whether a sequence can be placed is much a matter of luck, the more so the nearer it is to the
+// capacity: between the limit where one could not be and a lower one, at which none was found,
+// others are tried.
+std::optional<Plan> Squeezer::placed_between(int64_t capacity, int64_t low, Unplaced unplaced) {
+  std::optional<Plan> best;
+  double least_ns = HUGE_VAL;
+  for (int i = 0; i < kTriesBetween && unplaced.limit - low > capacity / 1000; ++i) {
+    const int64_t limit = low + (unplaced.limit - low) / 2;
+    int64_t work = search_work(graph(), Effort::full);
+    auto sequence = tighten(graph(), unplaced.sequence, limit, work);
+    if (!sequence) sequence = find_sequence(graph(), limit, Effort::full);
+    const bool is_dear = !sequence || graph().cost_ns(*sequence) >= least_ns;
+    if (is_dear) low = limit;
+    if (is_dear) continue;
+    Plan plan = lay_out(*problem_, graph().schedule(*sequence), capacity, Aim::capacity);
+    if (plan.arena_bytes > capacity) {
+      unplaced = {limit, std::move(*sequence)};
+      continue;
+    }
+    least_ns = predicted_ns(*problem_, plan);
+    best = std::move(plan);
+    low = limit;
+  }
+  return best;
 }
 
 std::optional<Plan> Squeezer::recomputed(int64_t capacity, Effort effort) {

@@ -44,6 +44,12 @@ class Squeezer {
   int64_t least_without_file();
   std::optional<Plan> recomputed(int64_t capacity, Effort effort);
   std::optional<Plan> squeeze(int64_t capacity, Effort effort);
+  // What could not be placed within the capacity.
+  struct Unplaced {
+    int64_t limit = 0;
+    std::vector<int> sequence;
+  };
+  std::optional<Plan> placed_between(int64_t capacity, int64_t low, Unplaced unplaced);
   std::optional<Plan> looked_for(int64_t capacity);
   std::optional<Plan> spilled(int64_t capacity, Effort effort);
   std::optional<std::vector<int>> find_sequence(const UnitGraph& graph, int64_t limit,

@@ -11,12 +11,14 @@
 namespace snug {
 namespace {
 
-constexpr size_t kCandidates = 24;     // Units that are looked at first.
-constexpr size_t kMostLooks = 40;      // Of each kind,
-constexpr size_t kLooksWork = 60'000;  // as long as they have so many units together;
-constexpr size_t kFewestLooks = 3;     // but at least so many at single moments.
-constexpr size_t kMostPairs = 16;      // Of choices that are tried both ways.
-constexpr double kMostInRow = 16;      // Moments between which there are windows.
+constexpr size_t kCandidates = 24;         // Units that are looked at first.
+constexpr size_t kMostLooks = 40;          // Of each kind,
+constexpr size_t kLooksWork = 60'000;      // as long as they have so many units together;
+constexpr size_t kFewestLooks = 3;         // but at least so many at single moments.
+constexpr size_t kMostPairs = 16;          // Of choices that are tried both ways.
+constexpr double kMostInRow = 16;          // Moments between which there are windows.
+constexpr size_t kWidestWork = 4'000'000;  // Units passed over in search of the widest moments,
+constexpr size_t kWidest = 8;              // so many of which are looked at.
 
 int apart(int length) { return length / (4 * static_cast<int>(kCandidates)); }
 
@@ -58,6 +60,7 @@ class TimeBound {
     look_at_fullest();
     if (looks_ <= kFewestLooks) return most_;
     look_at_heaviest();
+    look_at_widest();
     climb();
     std::ranges::stable_sort(seen_);
     if (best_ >= 0) branch();
@@ -82,6 +85,31 @@ class TimeBound {
 
   void look_at_heaviest() {
     for (const int u : heaviest(graph_, full_, looks_)) look_at(moment_of(graph_, u));
+  }
+
+  // Where passes meet, all that they have made is needed, in every order: that may be one unit.
+  void look_at_widest() {
+    const size_t size = graph_.program_size;
+    const size_t step = std::max<size_t>(1, size * size / kWidestWork);
+    std::vector<std::pair<int64_t, int>> widest;  // Less than no bytes, unit.
+    for (size_t u = 0; u < size; u += step) {
+      const int unit = static_cast<int>(u);
+      const int64_t bytes = certain_bytes(moment_of(graph_, unit));
+      if (bytes > 0) widest.push_back({-bytes, unit});
+    }
+    std::ranges::stable_sort(widest);
+    if (widest.size() > std::min(kWidest, looks_)) widest.resize(std::min(kWidest, looks_));
+    for (const auto& [bytes, unit] : widest) look_at(moment_of(graph_, unit));
+  }
+
+  // Of what has certainly been made and is needed later.
+  int64_t certain_bytes(const Moment& moment) const {
+    int64_t bytes = 0;
+    for (size_t v = 0; v < graph_.bytes.size(); ++v) {
+      const int maker = graph_.producer[v];
+      if (moment.needed_after[v] && maker >= 0 && !moment.may_wait[maker]) bytes += graph_.bytes[v];
+    }
+    return bytes;
   }
 
   void look_at(const Moment& moment) {
