@@ -71,16 +71,18 @@ Path record_lengths_path(FileSystem& files, const Path& file, const Path& cache)
 
 bool read_record_lengths(FileSystem& files, const Path& kept, int64_t file_bytes, int64_t most,
                          const std::function<void(int64_t)>& visit) {
+  std::unique_ptr<File> file;
+  std::optional<int64_t> bytes;
   try {
     if (!files.size(kept)) return false;
-    const std::unique_ptr<File> file = files.open(kept, OpenMode::read);
-    const std::optional<int64_t> bytes = checked_bytes(*file, file_bytes, most);
-    if (!bytes) return false;
-    for_each_length(*file, *bytes, [&](uint32_t length) { visit(length); });
-    return true;
+    file = files.open(kept, OpenMode::read);
+    bytes = checked_bytes(*file, file_bytes, most);
   } catch (const FileError&) {
     return false;
   }
+  if (!bytes) return false;
+  for_each_length(*file, *bytes, [&](uint32_t length) { visit(length); });
+  return true;
 }
 
 class RecordLengthsWriter::Writing {

@@ -19,7 +19,7 @@ Path record_lengths_path(FileSystem& files, const Path& file, const Path& cache)
 
 // Gives each length in order to `visit`. False, and then nothing was visited, where there is no
 // such file, where it is damaged, and where its records are not those of a file of `file_bytes` or
-// one of them is longer than `most`.
+// one of them is longer than `most`. Throws FileError where it cannot be read any more after that.
 bool read_record_lengths(FileSystem& files, const Path& kept, int64_t file_bytes, int64_t most,
                          const std::function<void(int64_t)>& visit);
 

@@ -101,6 +101,51 @@ TEST(RecordLengths, WithoutRoomNothingIsKeptAndNothingIsLeft) {
   }
 }
 
+// Can be read so many times, then no more.
+class FailingReads final : public ForwardingFiles {
+ public:
+  FailingReads(FileSystem& inner, int reads) : ForwardingFiles(inner), left_(reads) {}
+  std::unique_ptr<File> open(const Path& path, OpenMode mode) override {
+    return std::make_unique<Reads>(inner().open(path, mode), left_);
+  }
+
+ private:
+  class Reads final : public ForwardingFile {
+   public:
+    Reads(std::unique_ptr<File> inner, int& left) : ForwardingFile(std::move(inner)), left_(left) {}
+
+   protected:
+    size_t read_some(std::span<std::byte> into, int64_t offset) override {
+      if (left_-- <= 0) throw FileError("gone");
+      return ForwardingFile::read_some(into, offset);
+    }
+
+   private:
+    int& left_;
+  };
+
+  int left_;
+};
+
+// Who has seen some of them must not be told that there are none.
+TEST(RecordLengths, AReadThatFailsLaterIsAnError) {
+  MemoryFiles files;
+  const std::vector<int64_t> lengths(40'000, 3);
+  keep(files, lengths);
+  int refused = 0, failed = 0;
+  for (int reads = 0;; ++reads) {
+    FailingReads disk(files, reads);
+    try {
+      if (kept(disk, bytes_of(lengths))) break;
+      ++refused;
+    } catch (const FileError&) {
+      ++failed;
+    }
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(failed, 0);
+}
+
 TEST(RecordLengths, ThoseOfAFileThatIsNotWholeAreNotKept) {
   MemoryFiles files;
   { RecordLengthsWriter(files, "cache/a.lengths").add(5); }

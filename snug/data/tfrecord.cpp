@@ -362,8 +362,9 @@ class TfRecordSource final : public RandomSource {
     if (masked_crc32c(std::span(record_).first(last_bytes_)) == wanted) return;
     const auto [file, record] = records_->index.place_of(row);
     throw DataError(
-        "{}: record {} has a wrong checksum: it is damaged; copy or write the file again",
-        records_->options.files[file].string(), record);
+        "{}: record {} has a wrong checksum: it is damaged; copy or write the file again (if it is "
+        "whole: what is kept of it in {} is of one that stood here before; remove that)",
+        records_->options.files[file].string(), record, records_->options.cache.string());
   }
 
   std::shared_ptr<const RecordFiles> records_;

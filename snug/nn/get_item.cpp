@@ -41,6 +41,8 @@ Part part_at(int64_t at, int64_t extent, const Shape& x) {
 // Python's slice.indices.
 Part part_of(const Index& range, int64_t extent, const Shape& x) {
   if (range.step == 0) throw ShapeError("get_item: a step is 0; it must not be");
+  if (extent == 0)
+    throw ShapeError("get_item: nothing would be left of {} along an axis of 0", x.text());
   const int64_t step = std::clamp(range.step.value_or(1), -extent, extent);
   const int64_t least = step > 0 ? 0 : -1, most = step > 0 ? extent : extent - 1;
   const auto place = [&](const std::optional<int64_t>& given, int64_t otherwise) {

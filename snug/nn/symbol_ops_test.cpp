@@ -93,6 +93,7 @@ TEST(SymbolOps, Items) {
   };
   EXPECT_EQ(shape({kAll, kNewAxis, range(0, 1)}), (Shape{kRows, 1, 1, 3}));
   EXPECT_EQ(shape({kAll, kEllipsis, kNewAxis}), (Shape{kRows, 2, 3, 1}));
+  EXPECT_THROW(ops::get_item(Input({0}), {kAll, range({}, {}, -1)}), ShapeError);
 }
 
 TEST(SymbolOps, Shapes) {

@@ -65,11 +65,11 @@ class ReduceKernel final : public Kernel {
   static constexpr int64_t kRowsOfSlab = 16;
 
   // Where the outermost axis is reduced, each slab has a result of its own. Their number follows
-  // from the sizes alone, so that threads do not show in the bits; beyond two the results of all
-  // are at most 1/16 of what is reduced.
+  // from the sizes alone, so that threads do not show in the bits, and the results of all take at
+  // most 1/16 of what is reduced.
   static int slabs_of(const ReducedAxes& axes, int threads) {
     if (axes.reduces_outermost()) {
-      const auto most = std::clamp<int64_t>(axes.outermost() / kRowsOfSlab, 2, kSlabs);
+      const auto most = std::clamp<int64_t>(axes.outermost() / kRowsOfSlab, 1, kSlabs);
       threads = elementwise_threads(axes.size(), {.threads = static_cast<int>(most)});
     }
     return static_cast<int>(std::clamp<int64_t>(axes.outermost(), 1, threads));

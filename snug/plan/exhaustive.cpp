@@ -225,7 +225,9 @@ bool has_smaller_results(const UnitGraph& graph) {
 
 ExhaustiveResult search_exhaustively(const UnitGraph& graph, int64_t limit, Sharing sharing) {
   if (graph.units.size() > kMostUnits || graph.bytes.size() > kMostValues) return {};
-  const auto has_many = [](const Unit& unit) { return unit.overwrites.size() > kMostOverwrites; };
+  const auto has_many = [](const Unit& unit) {
+    return unit.overwrites_more || unit.overwrites.size() > kMostOverwrites;
+  };
   if (std::ranges::any_of(graph.units, has_many)) return {};
   return Exhaustive(graph, limit, sharing).run();
 }

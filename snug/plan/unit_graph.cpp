@@ -55,12 +55,12 @@ void add_overwrites_by_parts(const Problem& problem, Unit& unit) {
   for (size_t n = 0; n < unit.nodes.size(); ++n) {
     for (const int v : problem.nodes[unit.nodes[n]].out) {
       const int out = position(unit.out, v), outs = static_cast<int>(unit.out.size());
-      int places = out < outs ? kMostPlaces : 0;
-      for (int in = 0; in < static_cast<int>(unit.in.size()) && places > 0; ++in) {
+      int places = 0;
+      for (int in = 0; in < static_cast<int>(unit.in.size()) && out < outs; ++in) {
         const int from = unit.in[in];
         if (last.at(from) >= n || !are_same_rows(problem.values[from], problem.values[v])) continue;
-        unit.overwrites.push_back({.output = out, .input = in});
-        --places;
+        unit.overwrites_more |= places == kMostPlaces;
+        if (places++ < kMostPlaces) unit.overwrites.push_back({.output = out, .input = in});
       }
     }
   }

@@ -17,6 +17,7 @@ struct Unit {
   std::vector<int> nodes;
   std::vector<int> in, out;  // Values of the arena, each once; what only one lane sees is left out.
   std::vector<Overwrite> overwrites;  // Positions in out and in.
+  bool overwrites_more = false;       // There are others than these.
   int64_t extra_bytes = 0;            // Scratch, or the lanes.
   double cost_ns = 0;
   bool pure = true;

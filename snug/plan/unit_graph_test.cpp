@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "snug/plan/exhaustive.h"
 #include "snug/plan/squeezer.h"
 #include "snug/plan/timeline.h"
 
@@ -82,6 +83,26 @@ TEST(UnitGraph, ThePlanRunsTheCheapPieceOnly) {
 }
 
 // Of the places that a part has done with, a result is offered those of as many bytes.
+// A search that tries all of them must know that these are not all.
+TEST(UnitGraph, SaysThatAResultMayTakeMorePlacesThanItLists) {
+  for (const int places : {4, 5}) {
+    Problem problem{.stages = {{.parts = 4, .lanes = 2}, {.parts = 4, .lanes = 2}}};
+    for (int v = 0; v < places + 2; ++v)
+      problem.values.push_back({.bytes = 4096, .part_bytes = 1024, .pinned = v == places + 1});
+    ProblemNode reader{.out = {places}, .stage = 1};
+    for (int v = 0; v < places; ++v) {
+      problem.nodes.push_back({.out = {v}, .stage = 0});
+      reader.in.push_back(v);
+    }
+    problem.nodes.push_back(reader);
+    problem.nodes.push_back({.in = {places}, .out = {places + 1}, .stage = 1});
+    const UnitGraph graph(problem);
+    EXPECT_EQ(graph.units[1].overwrites.size(), 4u);
+    EXPECT_EQ(graph.units[1].overwrites_more, places > 4);
+    EXPECT_EQ(search_exhaustively(graph, 1 << 20).complete, places == 4);
+  }
+}
+
 TEST(UnitGraph, ResultsOfPartsMayTakeThePlacesOfWhatWasRead) {
   Problem problem{.values = {{.bytes = 4096, .part_bytes = 1024},
                              {.bytes = 4096, .part_bytes = 1024},
