@@ -117,6 +117,7 @@ class Model {
       : Model(Symbols{input}, outputs, name) {}
   explicit Model(std::shared_ptr<Network> network);
   virtual ~Model();
+  // What was moved from can be assigned to and destroyed; all else throws Error.
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
 
@@ -162,7 +163,7 @@ class Model {
   Symbols operator()(const Symbols& in) const { return layer().call(in); }
 
   // In Keras's order; a name that there is not throws Error with the nearest one.
-  std::vector<Layer> layers() const { return network_->sublayers(); }
+  std::vector<Layer> layers() const { return network().sublayers(); }
   Layer get_layer(std::string_view name) const;
   // To go on from, and for models of a part: Model(base.inputs(), base.output_of("conv5")). They
   // share their layers with this one. A layer that is called more than once gives what its first
@@ -171,8 +172,8 @@ class Model {
   Symbols outputs() const;
   Symbol output_of(std::string_view layer) const;
 
-  Layer layer() const { return Layer(network_); }
-  Network& network() const { return *network_; }
+  Layer layer() const { return Layer(shared_network()); }
+  Network& network() const { return *shared_network(); }
   Compiled& compiled() const;  // Throws Error before compile.
   bool is_compiled() const { return compiled_ != nullptr; }
 
@@ -206,8 +207,9 @@ class Model {
   bool stop_training = false;
 
  private:
-  friend class FitRun;
-  std::shared_ptr<Network> network_;
+  const std::shared_ptr<Network>& shared_network() const;
+
+  std::shared_ptr<Network> network_;  // Null: moved from.
   std::unique_ptr<Compiled> compiled_;
 };
 

@@ -201,6 +201,42 @@ TEST(Model, WhatCompileIsFor) {
             "this model has no loss; give one to compile({.loss = ...})");
 }
 
+TEST(Model, WasMovedFrom) {
+  const Rows rows(8, 3);
+  Sequential from = regression_model(3);
+  Model model = std::move(from);
+  EXPECT_EQ(model.fit(rows.regression(), {.verbose = 0}).epoch.size(), 1u);
+  const std::function<void()> calls[] = {
+      [&] { from.fit(rows.regression()); },
+      [&] { from.train_on_batch(rows.regression()); },
+      [&] { from.evaluate(rows.regression()); },
+      [&] { from.predict(rows.regression()); },
+      [&] { from.plan(); },
+      [&] { from.plan(rows.regression(), {}); },
+      [&] { from.compile({.loss = "mse"}); },
+      [&] { from.compiled(); },
+      [&] { from.add(Dense(1)); },
+      [&] { from.layers(); },
+      [&] { from.get_layer("dense"); },
+      [&] { from.inputs(); },
+      [&] { from(Input({3})); },
+      [&] { from.get_weights(); },
+      [&] { from.set_weights({}); },
+      [&] { from.ensure_weights(0); },
+      [&] { from.save("moved.keras"); },
+      [&] { from.load_weights("moved.weights.h5"); },
+      [&] { from.bytes_to_save("moved.keras"); },
+      [&] { from.summary(); },
+  };
+  for (const auto& call : calls)
+    EXPECT_EQ(message_of(call),
+              "the model is empty: it was moved from; use the one that it was moved to, or assign "
+              "a new one to this");
+  EXPECT_FALSE(from.is_compiled());
+  from = regression_model(3);
+  EXPECT_EQ(from.predict(rows.regression())[0].size(), 8u);
+}
+
 TEST(Model, BudgetsBelowNothing) {
   const Rows rows(8, 3);
   Sequential model = regression_model(3);
