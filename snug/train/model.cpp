@@ -30,8 +30,8 @@ Model::Model(std::shared_ptr<Network> network) : network_(std::move(network)) {
   if (network_->is_defined()) network_->set_paths();
 }
 
-Model::Model(const Symbols& inputs, const Symbols& outputs, const std::string& name)
-    : Model(Network::functional(inputs, outputs, name)) {}
+Model::Model(const ModelEnds& inputs, const ModelEnds& outputs, const std::string& name)
+    : Model(Network::functional(inputs.symbols(), outputs.symbols(), name)) {}
 
 Model::~Model() {
   if (network_) step_cache().drop(*network_);

@@ -1,6 +1,7 @@
 // A network with compile and fit: what users hold.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -106,15 +107,24 @@ struct LoadWeightsOptions {
 // Receives predictions batch by batch: rows [first, first + tensor rows) of one output.
 using PredictionSink = std::function<void(int output, int64_t first, const Tensor& rows)>;
 
+// The inputs or the outputs of a model: one symbol or Input, a list, or several in braces. One type
+// for all of these, as constructors for each would leave Model({a}, {b, c}) to chance.
+class ModelEnds {
+ public:
+  template <std::convertible_to<Symbol> One>
+  ModelEnds(const One& one) : symbols_{one} {}                  // NOLINT
+  ModelEnds(Symbols symbols) : symbols_(std::move(symbols)) {}  // NOLINT
+  ModelEnds(std::initializer_list<Symbol> symbols) : symbols_(symbols) {}
+
+  const Symbols& symbols() const { return symbols_; }
+
+ private:
+  Symbols symbols_;
+};
+
 class Model {
  public:
-  Model(const Symbols& inputs, const Symbols& outputs, const std::string& name = "");
-  Model(const Symbol& input, const Symbol& output, const std::string& name = "")
-      : Model(Symbols{input}, Symbols{output}, name) {}
-  Model(const Symbols& inputs, const Symbol& output, const std::string& name = "")
-      : Model(inputs, Symbols{output}, name) {}
-  Model(const Symbol& input, const Symbols& outputs, const std::string& name = "")
-      : Model(Symbols{input}, outputs, name) {}
+  Model(const ModelEnds& inputs, const ModelEnds& outputs, const std::string& name = "");
   explicit Model(std::shared_ptr<Network> network);
   virtual ~Model();
   // What was moved from can be assigned to and destroyed; all else throws Error.

@@ -118,6 +118,21 @@ TEST(Model, OneOrSeveralAtEitherEnd) {
             "Model: an input is empty; give what Input or a layer gives");
 }
 
+TEST(Model, InputsAndOutputsInBraces) {
+  const auto a = Input({2}), b = Input({2});
+  const Symbol one = Dense(1)(a), two = Dense(2)(a), sum = Add()({a, b});
+  const auto ends = [](const Model& model) {
+    return std::pair(model.inputs().size(), model.outputs().size());
+  };
+  EXPECT_EQ(ends(Model({a}, {one, two})), std::pair(1ul, 2ul));
+  EXPECT_EQ(ends(Model({a}, one)), std::pair(1ul, 1ul));
+  EXPECT_EQ(ends(Model({a}, {one})), std::pair(1ul, 1ul));
+  EXPECT_EQ(ends(Model(a, {one, two}, "name")), std::pair(1ul, 2ul));
+  EXPECT_EQ(ends(Model({a, b}, {sum})), std::pair(2ul, 1ul));
+  EXPECT_EQ(ends(Model({a, b}, {sum, one})), std::pair(2ul, 2ul));
+  EXPECT_EQ(ends(Model(Symbols{a, b}, Symbols{sum, one, two})), std::pair(2ul, 3ul));
+}
+
 TEST(Model, AnInputIsOneSymbolHoweverOftenItIsUsed) {
   const auto x = Input({2});
   const Symbol y = Dense(1)(Dense(3)(x));
