@@ -10,6 +10,7 @@
 #include "snug/train/fit.h"
 #include "snug/train/forward_pass.h"
 #include "snug/train/lint.h"
+#include "snug/train/one_thread.h"
 #include "snug/train/progress.h"
 #include "snug/train/step_cache.h"
 
@@ -26,7 +27,8 @@ void ValidationFreq::check() const {
     throw Error("fit: validation_freq has {}; epochs count from 1: give 1 or more", least);
 }
 
-Model::Model(std::shared_ptr<Network> network) : network_(std::move(network)) {
+Model::Model(std::shared_ptr<Network> network)
+    : network_(std::move(network)), one_thread_(std::make_unique<OneThread>()) {
   if (network_->is_defined()) network_->set_paths();
 }
 
@@ -41,6 +43,7 @@ Model& Model::operator=(Model&& other) noexcept {
   if (this == &other) return *this;
   if (network_) step_cache().drop(*network_);
   network_ = std::move(other.network_);
+  one_thread_ = std::move(other.one_thread_);
   compiled_ = std::move(other.compiled_);
   columns = std::move(other.columns);
   stop_training = other.stop_training;
@@ -55,6 +58,11 @@ const std::shared_ptr<Network>& Model::shared_network() const {
   return network_;
 }
 
+OneThread& Model::one_thread() const {
+  (void)network();
+  return *one_thread_;
+}
+
 Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name)
     : Model(Network::sequential(layers, name)) {}
 
@@ -64,6 +72,7 @@ void Sequential::add(const Layer& layer) {
 }
 
 void Model::compile(CompileOptions options) {
+  const OneThread::Hold hold(one_thread(), "compile");
   if (compiled_ && compiled_->is_in_use())
     throw Error("compile: the model is being fitted or evaluated; compile it when that is done");
   if (network().is_defined()) lint(network(), options);
@@ -157,6 +166,7 @@ auto within_system(std::string_view call, const Run& run) {
 
 FitPlan Model::plan(const SourcePtr& data, const FitOptions& options) {
   expect_given("plan", data, options.callbacks);
+  const OneThread::Hold hold(one_thread(), "plan");
   const PlanningNotice notice = planning_notice(options.verbose);
   release_free_heap();
   Budget budget = fit_budget(*this, data, options);
@@ -172,6 +182,7 @@ History Model::fit(const SourcePtr& data, const FitOptions& options) {
 
 Logs Model::evaluate(const SourcePtr& data, const EvaluateOptions& options) {
   expect_given("evaluate", data, options.callbacks);
+  const OneThread::Hold hold(one_thread(), "evaluate");
   const Logs logs = within_system("evaluate", [&]() -> Logs {
     ForwardPass pass(*this, data, options, ForwardPass::What::evaluate);
     const Compiled::Use use(compiled());
@@ -187,6 +198,7 @@ Logs Model::evaluate(const SourcePtr& data, const EvaluateOptions& options) {
 void Model::predict(const SourcePtr& data, const PredictionSink& sink,
                     const EvaluateOptions& options) {
   expect_given("predict", data, options.callbacks);
+  one_thread().expect_free("predict");
   const auto give = [&](const StepGraph& step, const Stager::Batch& batch) {
     for (size_t i = 0; i < step.predictions.size(); ++i) {
       sink(static_cast<int>(i), static_cast<int64_t>(batch.info.position),

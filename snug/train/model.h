@@ -25,6 +25,7 @@
 namespace snug {
 
 class Dataset;
+class OneThread;
 
 // Keras's validation_freq: a number is every so many epochs, a list is after these epochs alone,
 // counted from 1.
@@ -122,6 +123,8 @@ class ModelEnds {
   Symbols symbols_;
 };
 
+// A thread that fits, evaluates, plans or compiles it has it for itself: calls of these, and of
+// predict, by another one throw Error. Callbacks are in the thread that fits.
 class Model {
  public:
   Model(const ModelEnds& inputs, const ModelEnds& outputs, const std::string& name = "");
@@ -217,9 +220,12 @@ class Model {
   bool stop_training = false;
 
  private:
+  friend class FitRun;
   const std::shared_ptr<Network>& shared_network() const;
+  OneThread& one_thread() const;
 
   std::shared_ptr<Network> network_;  // Null: moved from.
+  std::unique_ptr<OneThread> one_thread_;
   std::unique_ptr<Compiled> compiled_;
 };
 
