@@ -51,6 +51,23 @@ TEST_F(CsvSection, ReadsColumns) {
   EXPECT_EQ(data.train->rows(), 3);
 }
 
+// As for what is not there.
+TEST_F(CsvSection, NullIsNone) {
+  EXPECT_EQ(open("train: t.csv, label: y, sample_weight: null, timeseries: null, validation: null")
+                .train->fields()
+                .size(),
+            2u);
+  const RunFile run = run_with(
+      "train: {x: x.npy, y: y.npy, sample_weight: null}, augment: null, "
+      "validation: {x: v.npy, sample_weight: ~}");
+  const YamlValue& data = *run.section("data");
+  EXPECT_EQ(data.find("augment"), nullptr);
+  EXPECT_EQ(data.find("train")->items.size(), 2u);
+  EXPECT_EQ(data.find("validation")->items.size(), 1u);
+  expect_within(refusal("train: t.csv, label: y, augmnt: null"), "\"augmnt\" is no setting");
+  expect_within(refusal("train: t.csv, label: null"), "label is empty");
+}
+
 // What was said comes back from the run file that a run writes.
 TEST_F(CsvSection, ClipMedianAndUnseen) {
   RunFile run = run_with(

@@ -110,6 +110,26 @@ Override said_of_files(YamlValue& tree, Override setting) {
   return setting;
 }
 
+// What is null there is not given.
+void drop_nulls(YamlValue* map, std::span<const std::string_view> keys) {
+  if (map == nullptr) return;
+  std::erase_if(map->items, [&](const YamlItem& item) {
+    return item.value.is_null() && std::ranges::find(keys, item.key) != keys.end();
+  });
+}
+
+// `null` stands for "none" where it could be left out for that.
+void drop_nulls(YamlValue& tree) {
+  constexpr std::array<std::string_view, 4> kOfData = {"validation", "sample_weight", "augment",
+                                                       "timeseries"};
+  constexpr std::array<std::string_view, 1> kOfFiles = {"sample_weight"}, kOfFit = {"memory"};
+  drop_nulls(tree.find("fit"), kOfFit);
+  YamlValue* data = tree.find("data");
+  drop_nulls(data, kOfData);
+  if (data == nullptr) return;
+  for (const char* files : {"train", "validation"}) drop_nulls(data->find(files), kOfFiles);
+}
+
 // Of files with names inside, and of folders, only these settings are paths.
 constexpr std::array<std::string_view, 7> kPaths = {"npz",          "tfrecord",    "hdf5", "file",
                                                     "image_folder", "text_folder", "text"};
@@ -165,6 +185,7 @@ RunFile read_run_file(const std::string& file, const std::vector<Override>& sett
   for (const Override& setting : settings)
     override_value(run.tree, said_of_files(run.tree, setting));
   expect_keys(run.tree, kSections, "section of a run file");
+  drop_nulls(run.tree);
   if (const YamlValue* name = run.section("name")) run.name = name->as_text();
   check_name(run);
   check_model_file(run);

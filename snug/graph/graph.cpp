@@ -1,6 +1,7 @@
 #include "snug/graph/graph.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "snug/base/error.h"
 
@@ -12,7 +13,22 @@ void refuse_second_gradient(std::string_view op) {
       op);
 }
 
-const Type& Value::type() const { return graph_->type(id_); }
+namespace {
+
+std::atomic<uint32_t> last_number = 0;
+
+}  // namespace
+
+Graph::Graph() : number_(++last_number) {}
+
+const Type& Value::type() const {
+  // Its numbers would be those of other values.
+  if (!is_of(*graph_))
+    throw Error(
+        "a value belongs to another graph, which is gone; keep no values from one trace to the "
+        "next");
+  return graph_->type(id_);
+}
 const std::string& Value::name() const { return graph_->name(id_); }
 const Node* Value::producer() const { return graph_->producer(id_); }
 
@@ -104,9 +120,13 @@ Values Graph::add(std::shared_ptr<const Op> op, const Values& in) {
   const Traits traits = op->traits();
   for (const Value& value : in) {
     if (!value) throw Error("{}: input {} is empty; give it a value", op->name(), in_ids.size());
-    if (&value.graph() != this) {
-      throw Error("{}: input {} ({}) belongs to another graph; a node joins values of one graph",
-                  op->name(), in_ids.size(), value.name());
+    // Which may be gone: nothing of it is asked.
+    if (!value.is_of(*this)) {
+      throw Error(
+          "{}: input {} belongs to another graph; a node joins values of one graph, and no value "
+          "is "
+          "kept from one trace to the next",
+          op->name(), in_ids.size());
     }
     if (traits.writes.empty() && value.producer() != nullptr && value.producer()->commits()) {
       throw Error(

@@ -1,6 +1,7 @@
 // A step as a graph: values, and the nodes that compute them, in program order.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -14,15 +15,18 @@ namespace snug {
 
 class Graph;
 
-// A handle on one array of a graph. Cheap to copy; valid while the graph lives.
+// A handle on one array of a graph. Cheap to copy; valid while the graph lives. One of a graph that
+// is gone is found out where another stands in its place: Error.
 class Value {
  public:
   Value() = default;
-  Value(Graph& graph, int id) : graph_(&graph), id_(id) {}
+  Value(Graph& graph, int id);
 
   explicit operator bool() const { return graph_ != nullptr; }
   Graph& graph() const { return *graph_; }
   int id() const { return id_; }
+  // Whether it is one of this graph, whatever has become of its own.
+  bool is_of(const Graph& graph) const;
   const Type& type() const;
   const Shape& shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
@@ -34,6 +38,7 @@ class Value {
  private:
   Graph* graph_ = nullptr;
   int id_ = -1;
+  uint32_t graph_number_ = 0;
 };
 
 // One application of an op.
@@ -72,7 +77,7 @@ class Graph {
  public:
   enum class Source { input, variable, node };
 
-  Graph() = default;
+  Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
@@ -133,9 +138,17 @@ class Graph {
   };
   Value add_value(Type type, std::string name, Source source, int producer);
 
+  friend class Value;
+  uint32_t number_;  // Of all in the process; from 1.
   std::deque<ValueInfo> values_;
   std::deque<Node> nodes_;
   std::string scope_;
 };
+
+inline Value::Value(Graph& graph, int id) : graph_(&graph), id_(id), graph_number_(graph.number_) {}
+
+inline bool Value::is_of(const Graph& graph) const {
+  return graph_ == &graph && graph_number_ == graph.number_;
+}
 
 }  // namespace snug

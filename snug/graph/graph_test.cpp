@@ -81,13 +81,33 @@ TEST(Graph, RefusesWhatIsNotItsOwn) {
   EXPECT_EQ(error_of([&] {
               graph.add<AnyOp>({x, foreign});
             }),
-            "any: input 1 (theirs) belongs to another graph; a node joins values of one graph");
+            "any: input 1 belongs to another graph; a node joins values of one graph, and no value "
+            "is kept from one trace to the next");
   EXPECT_EQ(error_of([&] {
               graph.add<AnyOp>({x, Value()});
             }),
             "any: input 1 is empty; give it a value");
   EXPECT_EQ(graph.value_count(), 1) << "a refused node leaves nothing behind";
   EXPECT_TRUE(graph.nodes().empty());
+}
+
+// Where one is gone, the next often stands.
+TEST(Graph, AValueOutlivesItsGraphInVain) {
+  std::optional<Graph> graph(std::in_place);
+  const Value first = graph->input("x", kPair), second = graph->input("w", kPair);
+  graph.emplace();
+  const Value x = graph->input("x", kPair);
+  ASSERT_EQ(&x.graph(), &first.graph());
+  EXPECT_NE(x, first);
+  const std::string message =
+      "any: input 1 belongs to another graph; a node joins values of one graph, and no value is "
+      "kept from one trace to the next";
+  EXPECT_EQ(error_of([&] { graph->add<AnyOp>({x, first}); }), message);
+  EXPECT_EQ(error_of([&] { graph->add<AnyOp>({x, second}); }), message);
+  const std::string gone =
+      "a value belongs to another graph, which is gone; keep no values from one trace to the next";
+  EXPECT_EQ(error_of([&] { (void)first.shape(); }), gone);
+  EXPECT_EQ(error_of([&] { (void)second.type(); }), gone) << "whose number there is not yet";
 }
 
 TEST(Graph, StateHasAFixedShape) {

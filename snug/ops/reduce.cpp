@@ -219,8 +219,9 @@ Value mean(Value x, const ReduceOptions& options) {
   for (const int axis : checked_axes(x, options, "mean")) {
     if (x.shape().extent(axis).times_rows) {
       throw ShapeError(
-          "mean: axis {} of {} is rows, whose number a graph does not know; use sum and divide by "
-          "the number of rows",
+          "mean: axis {} of {} is rows, whose number is known when the step runs; divide the sum "
+          "by "
+          "tracer.rows(), which in a trace is current_tracer().rows()",
           axis, x.shape().text());
     }
     count *= x.shape()[axis];

@@ -132,9 +132,10 @@ TEST(Reduce, Refuses) {
   Graph graph;
   const Value x = graph.input("x", {DType::float32, {kRows, 4}});
   const Value i = graph.input("i", {DType::int32, {kRows}});
-  EXPECT_EQ(error_of([&] { ops::mean(x); }),
-            "mean: axis 0 of [rows, 4] is rows, whose number a graph does not know; use sum and "
-            "divide by the number of rows");
+  EXPECT_EQ(
+      error_of([&] { ops::mean(x); }),
+      "mean: axis 0 of [rows, 4] is rows, whose number is known when the step runs; divide the "
+      "sum by tracer.rows(), which in a trace is current_tracer().rows()");
   EXPECT_EQ(error_of([&] { ops::sum(x, {.axes = {2}}); }),
             "sum: axis 2 is outside a value of 2 axes; axes go from -2 to 1");
   EXPECT_EQ(error_of([&] {

@@ -57,6 +57,7 @@ bool any_wants_logs(const std::vector<CallbackPtr>& callbacks) {
 
 FitRun::FitRun(Model& model, const SourcePtr& data, const FitOptions& options, bool of_many)
     : model_(model),
+      hold_(model.one_thread(), of_many ? "train_on_batch" : "fit"),
       data_(data),
       options_(options),
       of_many_(of_many),

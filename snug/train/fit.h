@@ -14,6 +14,7 @@
 #include "snug/train/fit_machine.h"
 #include "snug/train/fit_setup.h"
 #include "snug/train/history_view.h"
+#include "snug/train/one_thread.h"
 
 namespace snug {
 
@@ -24,6 +25,7 @@ class FitRun {
   // weights or arena are allocated, unless only the compiled kernels showed it.
   // With `of_many` it is one of many calls alike, each of one batch: it runs the step that one
   // before it has left, where that is known to be the same, and leaves its own by keep_step().
+  // Throws Error while another thread has the model: it is this one's until the run is destroyed.
   FitRun(Model& model, const SourcePtr& data, const FitOptions& options, bool of_many = false);
   ~FitRun();
 
@@ -95,6 +97,7 @@ class FitRun {
   std::optional<int64_t> left_bytes() const;
 
   Model& model_;
+  OneThread::Hold hold_;
   SourcePtr data_;
   FitOptions options_;
   bool of_many_;

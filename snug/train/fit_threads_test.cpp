@@ -1,6 +1,9 @@
 // Two fits in two threads of one program, each on two threads of its own: neither sees the other.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+#include <stdexcept>
 #include <thread>
 
 #include "snug/nn/convolution.h"
@@ -74,6 +77,80 @@ TEST(Threads, TwoFitsSaveAtOnce) {
       EXPECT_TRUE(std::filesystem::exists(folder(i) / "best.ckpt"));
     }
   }
+}
+
+// What a call of another thread is told; empty where it is not refused.
+std::string told_elsewhere(const std::function<void()>& call) {
+  std::string told;
+  std::thread([&] {
+    try {
+      call();
+    } catch (const Error& error) {
+      told = error.what();
+    }
+  }).join();
+  return told;
+}
+
+struct OneModel {
+  const Rows rows = Rows(20, 3);
+  Sequential model = regression_model(3);
+  const SourcePtr data = rows.regression();
+  const std::map<std::string, std::function<void()>> calls = {
+      {"fit", [this] { model.fit(data, {.verbose = 0}); }},
+      {"train_on_batch", [this] { model.train_on_batch(data); }},
+      {"evaluate", [this] { model.evaluate(data); }},
+      {"predict", [this] { model.predict(data); }},
+      {"plan", [this] { model.plan(data, {}); }},
+      {"compile", [this] { model.compile({.loss = "mae"}); }}};
+
+  void expect_told(const std::string& rest) const {
+    for (const auto& [name, call] : calls)
+      EXPECT_EQ(told_elsewhere(call), rest.empty() ? "" : name + rest) << name;
+  }
+};
+
+const std::string kTold =
+    ": another thread trains or evaluates this model; wait until it is done, or give each thread a "
+    "model of its own";
+
+TEST(Threads, OneModelIsFittedByOneThread) {
+  OneModel one;
+  int epochs = 0;
+  LambdaCallbackOptions looks;
+  looks.on_epoch_end = [&](int, Logs&) {
+    one.expect_told(kTold);
+    // This thread is the one that fits.
+    EXPECT_EQ(one.model.predict(one.data)[0].size(), 20u);
+    EXPECT_EQ(one.model.evaluate(one.data).count("loss"), 1u);
+    one.expect_told(kTold);
+    ++epochs;
+  };
+  one.model.fit(one.data, {.callbacks = {LambdaCallback(looks)}, .verbose = 0});
+  EXPECT_EQ(epochs, 1);
+  one.expect_told("");
+}
+
+TEST(Threads, OneModelIsEvaluatedByOneThread) {
+  struct Looks final : Callback {
+    explicit Looks(const OneModel& one) : one(one) {}
+    void on_test_batch_end(int64_t, const Logs&) override { one.expect_told(kTold); }
+    const OneModel& one;
+  };
+  OneModel one;
+  one.model.evaluate(one.data, {.callbacks = {std::make_shared<Looks>(one)}});
+  one.expect_told("");
+}
+
+// However a fit ends.
+TEST(Threads, AFitThatFailedHoldsNothing) {
+  OneModel one;
+  EXPECT_THROW(one.model.fit(one.data, {.epochs = -1}), Error);
+  LambdaCallbackOptions fails;
+  fails.on_epoch_end = [](int, Logs&) { throw std::runtime_error("no"); };
+  EXPECT_THROW(one.model.fit(one.data, {.callbacks = {LambdaCallback(fails)}, .verbose = 0}),
+               std::runtime_error);
+  one.expect_told("");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "snug/train/fit.h"
 #include "snug/train/forward_pass.h"
 #include "snug/train/lint.h"
+#include "snug/train/one_thread.h"
 #include "snug/train/progress.h"
 #include "snug/train/step_cache.h"
 
@@ -26,12 +27,13 @@ void ValidationFreq::check() const {
     throw Error("fit: validation_freq has {}; epochs count from 1: give 1 or more", least);
 }
 
-Model::Model(std::shared_ptr<Network> network) : network_(std::move(network)) {
+Model::Model(std::shared_ptr<Network> network)
+    : network_(std::move(network)), one_thread_(std::make_unique<OneThread>()) {
   if (network_->is_defined()) network_->set_paths();
 }
 
-Model::Model(const Symbols& inputs, const Symbols& outputs, const std::string& name)
-    : Model(Network::functional(inputs, outputs, name)) {}
+Model::Model(const ModelEnds& inputs, const ModelEnds& outputs, const std::string& name)
+    : Model(Network::functional(inputs.symbols(), outputs.symbols(), name)) {}
 
 Model::~Model() {
   if (network_) step_cache().drop(*network_);
@@ -41,10 +43,24 @@ Model& Model::operator=(Model&& other) noexcept {
   if (this == &other) return *this;
   if (network_) step_cache().drop(*network_);
   network_ = std::move(other.network_);
+  one_thread_ = std::move(other.one_thread_);
   compiled_ = std::move(other.compiled_);
   columns = std::move(other.columns);
   stop_training = other.stop_training;
   return *this;
+}
+
+const std::shared_ptr<Network>& Model::shared_network() const {
+  if (!network_)
+    throw Error(
+        "the model is empty: it was moved from; use the one that it was moved to, or assign a new "
+        "one to this");
+  return network_;
+}
+
+OneThread& Model::one_thread() const {
+  (void)network();
+  return *one_thread_;
 }
 
 Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name)
@@ -56,15 +72,16 @@ void Sequential::add(const Layer& layer) {
 }
 
 void Model::compile(CompileOptions options) {
+  const OneThread::Hold hold(one_thread(), "compile");
   if (compiled_ && compiled_->is_in_use())
     throw Error("compile: the model is being fitted or evaluated; compile it when that is done");
-  if (network_->is_defined()) lint(*network_, options);
-  step_cache().drop(*network_);  // It holds the optimizer's state.
-  compiled_ = std::make_unique<Compiled>(*network_, std::move(options));
+  if (network().is_defined()) lint(network(), options);
+  step_cache().drop(network());  // It holds the optimizer's state.
+  compiled_ = std::make_unique<Compiled>(network(), std::move(options));
 }
 
 Values Model::operator()(const Values& in) const {
-  return call_root(*network_, current_tracer(), in);
+  return call_root(network(), current_tracer(), in);
 }
 
 Value Model::operator()(Value x) const {
@@ -72,15 +89,15 @@ Value Model::operator()(Value x) const {
   if (all.size() > 1)
     throw Error(
         "{}: it has {} outputs, and one was asked for; call it on a list, model(Values{{x}})",
-        network_->label(), all.size());
+        network().label(), all.size());
   return all[0];
 }
 
 Compiled& Model::compiled() const {
-  if (!compiled_)
-    throw Error(
-        "the model has not been compiled; call compile({.optimizer = ..., .loss = ...}) first");
-  return *compiled_;
+  if (compiled_) return *compiled_;
+  (void)network();  // Says so where the model was moved from.
+  throw Error(
+      "the model has not been compiled; call compile({.optimizer = ..., .loss = ...}) first");
 }
 
 void Model::ensure_weights(uint64_t seed) { allocate(weights(), seed); }
@@ -96,18 +113,18 @@ void Model::set_weights(const std::vector<std::vector<float>>& values) {
 }
 
 FitPlan Model::plan(const PlanOptions& options) {
-  if (!network_->is_defined()) {
+  if (!network().is_defined()) {
     throw Error("plan: the model has no shapes yet; begin it with an Input, or fit it once");
   }
   std::vector<Shape> target_rows = options.target_rows;
-  const Types predictions = network_->output_types();
+  const Types predictions = network().output_types();
   for (size_t i = target_rows.size(); i < predictions.size(); ++i) {
     // Labels are one number a row where the loss wants them so.
     const Shape& shape = predictions[i].shape;
     const bool labels = compiled().loss(i)->class_name() == "SparseCategoricalCrossentropy";
     target_rows.push_back(shape.part(1, shape.rank() - (labels ? 1 : 0)));
   }
-  return plan(described_rows(*network_, target_rows, options.batch_size),
+  return plan(described_rows(network(), target_rows, options.batch_size),
               {.batch_size = options.batch_size,
                .memory = options.memory,
                .whole_process = options.whole_process,
@@ -149,6 +166,7 @@ auto within_system(std::string_view call, const Run& run) {
 
 FitPlan Model::plan(const SourcePtr& data, const FitOptions& options) {
   expect_given("plan", data, options.callbacks);
+  const OneThread::Hold hold(one_thread(), "plan");
   const PlanningNotice notice = planning_notice(options.verbose);
   release_free_heap();
   Budget budget = fit_budget(*this, data, options);
@@ -164,6 +182,7 @@ History Model::fit(const SourcePtr& data, const FitOptions& options) {
 
 Logs Model::evaluate(const SourcePtr& data, const EvaluateOptions& options) {
   expect_given("evaluate", data, options.callbacks);
+  const OneThread::Hold hold(one_thread(), "evaluate");
   const Logs logs = within_system("evaluate", [&]() -> Logs {
     ForwardPass pass(*this, data, options, ForwardPass::What::evaluate);
     const Compiled::Use use(compiled());
@@ -179,6 +198,7 @@ Logs Model::evaluate(const SourcePtr& data, const EvaluateOptions& options) {
 void Model::predict(const SourcePtr& data, const PredictionSink& sink,
                     const EvaluateOptions& options) {
   expect_given("predict", data, options.callbacks);
+  one_thread().expect_free("predict");
   const auto give = [&](const StepGraph& step, const Stager::Batch& batch) {
     for (size_t i = 0; i < step.predictions.size(); ++i) {
       sink(static_cast<int>(i), static_cast<int64_t>(batch.info.position),
@@ -199,13 +219,13 @@ std::vector<std::vector<float>> Model::predict(const SourcePtr& data,
   predict(
       data,
       [&](int output, int64_t, const Tensor& rows) {
-        outputs.resize(network_->output_calls().size());
+        outputs.resize(network().output_calls().size());
         with_elements(rows, [&](const auto values) {
           outputs[output].insert(outputs[output].end(), values.begin(), values.end());
         });
       },
       options);
-  outputs.resize(network_->output_calls().size());
+  outputs.resize(network().output_calls().size());
   return outputs;
 }
 
@@ -241,34 +261,34 @@ std::vector<std::vector<float>> Model::predict_on_batch(const SourcePtr& data,
 
 Layer Model::get_layer(std::string_view name) const {
   std::vector<std::string_view> names;
-  for (const LayerPtr& layer : network_->layers()) {
+  for (const LayerPtr& layer : network().layers()) {
     if (layer->name == name) return Layer(layer);
     names.push_back(layer->name);
   }
-  throw Error("get_layer: {} has no layer \"{}\"; {}", network_->name, name,
+  throw Error("get_layer: {} has no layer \"{}\"; {}", network().name, name,
               did_you_mean(name, names));
 }
 
 Symbols Model::inputs() const {
   Symbols symbols;
-  for (const int call : network_->input_calls()) symbols.push_back(network_->symbol(call, 0));
+  for (const int call : network().input_calls()) symbols.push_back(network().symbol(call, 0));
   return symbols;
 }
 
 Symbols Model::outputs() const {
   Symbols symbols;
-  for (const auto& [call, output] : network_->output_calls())
-    symbols.push_back(network_->symbol(call, output));
+  for (const auto& [call, output] : network().output_calls())
+    symbols.push_back(network().symbol(call, output));
   return symbols;
 }
 
 Symbol Model::output_of(std::string_view layer) const {
   const LayerPtr wanted = get_layer(layer).definition();
-  const auto& calls = network_->calls();
+  const auto& calls = network().calls();
   const auto found = std::ranges::find(calls, wanted, &LayerCall::layer);
   if (found == calls.end())
     throw Error("output_of: the model has no shapes yet; begin it with an Input, or fit it once");
-  return network_->symbol(static_cast<int>(found - calls.begin()), 0);
+  return network().symbol(static_cast<int>(found - calls.begin()), 0);
 }
 
 }  // namespace snug

@@ -1,6 +1,7 @@
 // A network with compile and fit: what users hold.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -24,6 +25,7 @@
 namespace snug {
 
 class Dataset;
+class OneThread;
 
 // Keras's validation_freq: a number is every so many epochs, a list is after these epochs alone,
 // counted from 1.
@@ -106,17 +108,29 @@ struct LoadWeightsOptions {
 // Receives predictions batch by batch: rows [first, first + tensor rows) of one output.
 using PredictionSink = std::function<void(int output, int64_t first, const Tensor& rows)>;
 
+// The inputs or the outputs of a model: one symbol or Input, a list, or several in braces. One type
+// for all of these, as constructors for each would leave Model({a}, {b, c}) to chance.
+class ModelEnds {
+ public:
+  template <std::convertible_to<Symbol> One>
+  ModelEnds(const One& one) : symbols_{one} {}                  // NOLINT
+  ModelEnds(Symbols symbols) : symbols_(std::move(symbols)) {}  // NOLINT
+  ModelEnds(std::initializer_list<Symbol> symbols) : symbols_(symbols) {}
+
+  const Symbols& symbols() const { return symbols_; }
+
+ private:
+  Symbols symbols_;
+};
+
+// A thread that fits, evaluates, plans or compiles it has it for itself: calls of these, and of
+// predict, by another one throw Error. Callbacks are in the thread that fits.
 class Model {
  public:
-  Model(const Symbols& inputs, const Symbols& outputs, const std::string& name = "");
-  Model(const Symbol& input, const Symbol& output, const std::string& name = "")
-      : Model(Symbols{input}, Symbols{output}, name) {}
-  Model(const Symbols& inputs, const Symbol& output, const std::string& name = "")
-      : Model(inputs, Symbols{output}, name) {}
-  Model(const Symbol& input, const Symbols& outputs, const std::string& name = "")
-      : Model(Symbols{input}, outputs, name) {}
+  Model(const ModelEnds& inputs, const ModelEnds& outputs, const std::string& name = "");
   explicit Model(std::shared_ptr<Network> network);
   virtual ~Model();
+  // What was moved from can be assigned to and destroyed; all else throws Error.
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
 
@@ -162,7 +176,7 @@ class Model {
   Symbols operator()(const Symbols& in) const { return layer().call(in); }
 
   // In Keras's order; a name that there is not throws Error with the nearest one.
-  std::vector<Layer> layers() const { return network_->sublayers(); }
+  std::vector<Layer> layers() const { return network().sublayers(); }
   Layer get_layer(std::string_view name) const;
   // To go on from, and for models of a part: Model(base.inputs(), base.output_of("conv5")). They
   // share their layers with this one. A layer that is called more than once gives what its first
@@ -171,8 +185,8 @@ class Model {
   Symbols outputs() const;
   Symbol output_of(std::string_view layer) const;
 
-  Layer layer() const { return Layer(network_); }
-  Network& network() const { return *network_; }
+  Layer layer() const { return Layer(shared_network()); }
+  Network& network() const { return *shared_network(); }
   Compiled& compiled() const;  // Throws Error before compile.
   bool is_compiled() const { return compiled_ != nullptr; }
 
@@ -207,7 +221,11 @@ class Model {
 
  private:
   friend class FitRun;
-  std::shared_ptr<Network> network_;
+  const std::shared_ptr<Network>& shared_network() const;
+  OneThread& one_thread() const;
+
+  std::shared_ptr<Network> network_;  // Null: moved from.
+  std::unique_ptr<OneThread> one_thread_;
   std::unique_ptr<Compiled> compiled_;
 };
 

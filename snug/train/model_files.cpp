@@ -153,11 +153,11 @@ Model load_model(const Path& path, const LoadModelOptions& options, FileSystem& 
 }
 
 void Model::load_weights(const Path& path, const LoadWeightsOptions& options, FileSystem& files) {
-  if (!network_->is_defined())
+  if (!network().is_defined())
     throw Error("load_weights: the model has no shapes yet; begin it with an Input");
-  network_->set_paths();
+  network().set_paths();
   const KerasFile file(path, files);
-  std::vector<WeightMatch> matches = file.match(*network_, options.by_name);
+  std::vector<WeightMatch> matches = file.match(network(), options.by_name);
   check_matches(matches, options.skip_mismatch, file.where());
   ensure_weights(0);
   read_matches(matches);
@@ -177,14 +177,14 @@ size_t Model::bytes_to_save(const Path& path) const {
   // Measured of 10 to 2,000 layers. Code: its pages that nothing touches before the first save.
   constexpr size_t kBuffers = 262'144, kCode = 327'680, kOfAGroup = 1856, kOfAnArray = 768;
   constexpr size_t kMany = 512;
-  const std::vector<WeightGroup> groups = weight_groups(*network_);
+  const std::vector<WeightGroup> groups = weight_groups(network());
   size_t arrays = is_compiled() ? compiled().slots().size() : 0;
   for (const WeightGroup& group : groups) arrays += group.variables.size();
-  const size_t text = network_text_bytes(*network_);
+  const size_t text = network_text_bytes(network());
   size_t described = text + groups.size() * kOfAGroup;
   // In an .h5 file the text is an attribute, which is another copy, and an outermost layer's
   // weights have a group more.
-  if (path.extension() != ".keras") described += text + network_->layers().size() * kOfAGroup;
+  if (path.extension() != ".keras") described += text + network().layers().size() * kOfAGroup;
   const size_t bytes = described + arrays * kOfAnArray;
   return kBuffers + kCode + (groups.size() > kMany ? bytes + bytes / 4 : bytes);
 }

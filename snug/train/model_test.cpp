@@ -118,6 +118,21 @@ TEST(Model, OneOrSeveralAtEitherEnd) {
             "Model: an input is empty; give what Input or a layer gives");
 }
 
+TEST(Model, InputsAndOutputsInBraces) {
+  const auto a = Input({2}), b = Input({2});
+  const Symbol one = Dense(1)(a), two = Dense(2)(a), sum = Add()({a, b});
+  const auto ends = [](const Model& model) {
+    return std::pair(model.inputs().size(), model.outputs().size());
+  };
+  EXPECT_EQ(ends(Model({a}, {one, two})), std::pair(1ul, 2ul));
+  EXPECT_EQ(ends(Model({a}, one)), std::pair(1ul, 1ul));
+  EXPECT_EQ(ends(Model({a}, {one})), std::pair(1ul, 1ul));
+  EXPECT_EQ(ends(Model(a, {one, two}, "name")), std::pair(1ul, 2ul));
+  EXPECT_EQ(ends(Model({a, b}, {sum})), std::pair(2ul, 1ul));
+  EXPECT_EQ(ends(Model({a, b}, {sum, one})), std::pair(2ul, 2ul));
+  EXPECT_EQ(ends(Model(Symbols{a, b}, Symbols{sum, one, two})), std::pair(2ul, 3ul));
+}
+
 TEST(Model, AnInputIsOneSymbolHoweverOftenItIsUsed) {
   const auto x = Input({2});
   const Symbol y = Dense(1)(Dense(3)(x));
@@ -199,6 +214,42 @@ TEST(Model, WhatCompileIsFor) {
   model.compile({.optimizer = "sgd"});
   EXPECT_EQ(message_of([&] { model.evaluate(rows.regression()); }),
             "this model has no loss; give one to compile({.loss = ...})");
+}
+
+TEST(Model, WasMovedFrom) {
+  const Rows rows(8, 3);
+  Sequential from = regression_model(3);
+  Model model = std::move(from);
+  EXPECT_EQ(model.fit(rows.regression(), {.verbose = 0}).epoch.size(), 1u);
+  const std::function<void()> calls[] = {
+      [&] { from.fit(rows.regression()); },
+      [&] { from.train_on_batch(rows.regression()); },
+      [&] { from.evaluate(rows.regression()); },
+      [&] { from.predict(rows.regression()); },
+      [&] { from.plan(); },
+      [&] { from.plan(rows.regression(), {}); },
+      [&] { from.compile({.loss = "mse"}); },
+      [&] { from.compiled(); },
+      [&] { from.add(Dense(1)); },
+      [&] { from.layers(); },
+      [&] { from.get_layer("dense"); },
+      [&] { from.inputs(); },
+      [&] { from(Input({3})); },
+      [&] { from.get_weights(); },
+      [&] { from.set_weights({}); },
+      [&] { from.ensure_weights(0); },
+      [&] { from.save("moved.keras"); },
+      [&] { from.load_weights("moved.weights.h5"); },
+      [&] { from.bytes_to_save("moved.keras"); },
+      [&] { from.summary(); },
+  };
+  for (const auto& call : calls)
+    EXPECT_EQ(message_of(call),
+              "the model is empty: it was moved from; use the one that it was moved to, or assign "
+              "a new one to this");
+  EXPECT_FALSE(from.is_compiled());
+  from = regression_model(3);
+  EXPECT_EQ(from.predict(rows.regression())[0].size(), 8u);
 }
 
 TEST(Model, BudgetsBelowNothing) {

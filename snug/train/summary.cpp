@@ -204,20 +204,20 @@ Size size_of_state(const Compiled& compiled) {
 }  // namespace
 
 std::string Model::summary(int width) const {
-  const bool chain = is_chain(*network_);
+  const bool chain = is_chain(network());
   Table table(column_widths(width, chain));
   Row header = {"Layer (type)", "Output Shape", "Param #"};
   if (!chain) header.emplace_back("Connected to");
   table.add(header);
-  for (const LayerPtr& layer : network_->layers_and_operations()) {
-    const Types out = outputs_of(*network_, layer);
+  for (const LayerPtr& layer : network().layers_and_operations()) {
+    const Types out = outputs_of(network(), layer);
     Row row = {fmt::format("{} ({})", layer->label(), layer->class_name()),
                out.empty() ? "?" : shape_text(out),
                out.empty() ? "0 (unbuilt)" : with_commas(count_of(Layer(layer).weights()))};
-    if (!chain) row.push_back(connections(*network_, layer));
+    if (!chain) row.push_back(connections(network(), layer));
     table.add(row);
   }
-  std::string text = fmt::format("Model: \"{}\"\n", network_->label()) + table.text();
+  std::string text = fmt::format("Model: \"{}\"\n", network().label()) + table.text();
   const auto line = [&](const char* what, const Size& size) {
     text += fmt::format(" {}: {} ({})\n", what, with_commas(size.count), size_text(size.bytes));
   };

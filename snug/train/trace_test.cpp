@@ -9,6 +9,7 @@
 #include "snug/data/source_testing.h"
 #include "snug/nn/dropout.h"
 #include "snug/nn/embedding.h"
+#include "snug/nn/operators.h"
 #include "snug/nn/pooling.h"
 #include "snug/ops/ops.h"
 #include "snug/train/fit_testing.h"
@@ -284,6 +285,24 @@ TEST(Trace, NodeByNode) {
   EXPECT_GE(nodes, 4);
   for (int i = 0; i < 8; ++i)
     EXPECT_EQ(step.tensor(out).as<float>()[i], 2 * step.tensor(hidden).as<float>()[i]);
+}
+
+// As the message of ops::mean says.
+TEST(Trace, AMeanOverTheRowsOfEachBatch) {
+  const Rows rows(11, 3);
+  const Dataset dataset = batches(rows, 8);
+  std::string told;
+  Step step = trace(dataset.spec(), {}, [&](const Values& x, const Values&) {
+    told = message_of([&] { ops::mean(x[0], {.axes = {0}}); });
+    return ops::sum(x[0], {.axes = {0}}) / current_tracer().rows();
+  });
+  expect_within(told, "current_tracer().rows()");
+  for (const Batch& batch : dataset) {
+    step(batch);
+    double sum = 0;
+    for (int64_t row = 0; row < batch.rows; ++row) sum += batch.x[0].as<float>()[3 * row];
+    EXPECT_NEAR(step.result(0).as<float>()[0], sum / static_cast<double>(batch.rows), 1e-6);
+  }
 }
 
 TEST(Trace, Mistakes) {

@@ -99,6 +99,13 @@ class Images(Case):
         self.write("run.yaml", "data: {train: {x: x.npy, y: y.npy}, augment: [random_crop: {height: 4, width: 4}]}\n" + model)
         self.refuses(2, "augment makes [4, 4, 1] of rows of [8, 8]")
 
+    def test_null_is_none(self):
+        self.write("x.npy", npy((8, 8, 8), range(512)))
+        self.write("y.npy", npy((8,), [i % 2 for i in range(8)], "<i8"))
+        self.write("run.yaml", "data: {train: {x: x.npy, y: y.npy}}\n" + CNN.replace("rescaling: 1/255", "reshape: [8, 8, 1]"))
+        names = "data.augment data.timeseries data.validation data.train.sample_weight data.sample_weight fit.memory"
+        self.passes("fit", "run.yaml", *(f"{name}=null" for name in names.split()))
+
     def test_threads_are_those_that_are_given(self):
         """Each thread that decodes has memory of its own."""
         few, many = (self.json("plan", "run.yaml", "--threads", threads)["source_bytes"] for threads in ("1", "4"))
