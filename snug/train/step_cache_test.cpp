@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "snug/base/memory.h"
+#include "snug/base/threads.h"
 #include "snug/nn/dropout.h"
 #include "snug/nn/metrics.h"
 #include "snug/testing/sanitized.h"
@@ -308,6 +309,21 @@ TEST(StepCache, InSeveralThreads) {
   // What one thread has left, another runs.
   std::thread([&] { EXPECT_EQ(predict(), wanted); }).join();
   EXPECT_EQ(hits_of([&] { EXPECT_EQ(predict(), wanted); }), 1);
+}
+
+// A model predicts outside and inside a parallel region in turns.
+TEST(StepCache, InAParallelRegionItIsAnotherStep) {
+  const Rows rows(32, 8);
+  Sequential model = noisy_model();
+  const auto predict = [&] { return model.predict(data::arrays(rows.inputs()))[0]; };
+  const std::vector<float> wanted = predict();
+  const auto expect_wanted = [&](int) {
+    EXPECT_EQ(error_of([&] { EXPECT_EQ(predict(), wanted); }), "");
+  };
+  parallel_parts(2, expect_wanted);
+#pragma omp parallel for num_threads(2)
+  for (int i = 0; i < 4; ++i) expect_wanted(i);
+  EXPECT_EQ(hits_of([&] { expect_wanted(0); }), 1);
 }
 
 }  // namespace
