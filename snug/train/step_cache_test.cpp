@@ -12,9 +12,11 @@
 #include "snug/base/threads.h"
 #include "snug/nn/dropout.h"
 #include "snug/nn/metrics.h"
+#include "snug/nn/preprocessing.h"
 #include "snug/testing/sanitized.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit_testing.h"
+#include "snug/train/step_key.h"
 
 namespace snug::testing {
 namespace {
@@ -324,6 +326,29 @@ TEST(StepCache, InAParallelRegionItIsAnotherStep) {
 #pragma omp parallel for num_threads(2)
   for (int i = 0; i < 4; ++i) expect_wanted(i);
   EXPECT_EQ(hits_of([&] { expect_wanted(0); }), 1);
+}
+
+// Who asks for a step reads the layers only: another thread may do the same.
+TEST(StepCache, KeysAreMadeInSeveralThreads) {
+  const Rows rows(32, 8);
+  const std::vector<double> numbers(8, 2);
+  Sequential model({Input({8}), Normalization({.mean = numbers, .variance = numbers}), Dense(1)});
+  const SourcePtr data = data::arrays(rows.inputs());
+  const auto key = [&] {
+    return step_key({.what = StepCall::What::predict,
+                     .network = &model.network(),
+                     .source = data.get(),
+                     .rows = {32}});
+  };
+  const std::optional<std::string> wanted = key();
+  ASSERT_TRUE(wanted);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 20'000; ++k) ASSERT_EQ(key(), wanted);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ const std::unordered_set<std::type_index>& known_types() {
   return known;
 }
 
+// Only reads: another thread may ask for a step of the same layers.
 class KeyWriter final : public SettingVisitor {
  public:
   template <typename T>
@@ -82,6 +83,7 @@ class KeyWriter final : public SettingVisitor {
   void visit(std::string_view, std::optional<int64_t>& value) override { add(value); }
   void visit(std::string_view, std::optional<double>& value) override { add(value); }
   void visit(std::string_view, std::optional<std::vector<int64_t>>& value) override { add(value); }
+  void visit(std::string_view, std::optional<std::vector<double>>& value) override { add(value); }
   void visit(std::string_view, std::vector<std::vector<int64_t>>& value) override { add(value); }
   void visit(std::string_view, Family family, ConfigurablePtr& value) override {
     if (family != Family::initializer && value) add_object(*value);
