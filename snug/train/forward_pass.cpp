@@ -129,6 +129,8 @@ void ForwardPass::check_options(const Source& data) const {
 }
 
 void ForwardPass::run(const Visit& visit) {
+  std::optional<NothingKept> nothing_kept;
+  if (options_.memory > 0) nothing_kept.emplace();
   for (const CallbackPtr& callback : options_.callbacks)
     what_ == What::evaluate ? callback->on_test_begin() : callback->on_predict_begin();
   if (!stager_) return;

@@ -55,6 +55,7 @@ void StepCache::put(const Network& owner, std::string key, BoundStep step) {
   List one, dropped;
   one.push_front({&owner, std::move(key), std::move(step), bytes});
   const std::scoped_lock lock(mutex_);
+  if (closed_ > 0) return;
   of_owner_.emplace(&owner, one.begin());
   kept_.splice(kept_.begin(), one);
   bytes_ += bytes;
@@ -74,6 +75,11 @@ void StepCache::drop_all() {
   dropped.swap(kept_);
   of_owner_.clear();
   bytes_ = 0;
+}
+
+void StepCache::close() {
+  ++closed_;  // First: who has seen it open has put before drop_all() takes the lock.
+  drop_all();
 }
 
 int64_t StepCache::bytes() const {

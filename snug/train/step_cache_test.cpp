@@ -244,6 +244,52 @@ TEST(StepCache, StandsBesideNoBudget) {
             {.epochs = 2, .callbacks = {LambdaCallback(watch)}, .verbose = 0, .memory = 64_MiB});
 }
 
+// Whoever is called while a fit with a budget runs.
+TEST(StepCache, KeepsNothingOfAnyModelWithinABudget) {
+  const Rows rows(32, 8);
+  Sequential model = regression_model(8), other = regression_model(8);
+  const auto calls = [&] {
+    other.predict(data::arrays(rows.inputs()));
+    other.train_on_batch(rows.regression());
+    model.train_on_batch(rows.regression());
+    model.predict(data::arrays(rows.inputs()));
+  };
+  LambdaCallbackOptions watch;
+  watch.on_epoch_end = [&](int, Logs&) {
+    for (int i = 0; i < 2; ++i) calls();
+    EXPECT_TRUE(model.compiled().left_bytes()) << "a fit within took the budget of the one around";
+    EXPECT_EQ(step_cache().bytes(), 0);
+  };
+  model.fit(rows.regression(),
+            {.callbacks = {LambdaCallback(watch)}, .verbose = 0, .memory = 1_GiB});
+  EXPECT_FALSE(model.compiled().left_bytes());
+  calls();
+  EXPECT_GT(step_cache().bytes(), 0);
+  // One that predicts within a budget, too.
+  const auto sink = [&](int, int64_t, const Tensor&) {
+    other.train_on_batch(rows.regression());
+    EXPECT_EQ(step_cache().bytes(), 0);
+  };
+  model.predict(data::arrays(rows.inputs()), sink, {.memory = 64_MiB});
+}
+
+TEST(StepCache, AStepWithABudgetStandsAloneEachTime) {
+  step_cache().drop_all();
+  const Rows rows(32, 8);
+  Sequential model = regression_model(8), other = regression_model(8);
+  const std::vector<std::function<void()>> calls = {
+      [&] { model.train_on_batch(rows.regression(), {.memory = 64_MiB}); },
+      [&] { model.predict(data::arrays(rows.inputs()), {.memory = 64_MiB}); }};
+  for (const auto& call : calls) {
+    call();
+    const int64_t alone = step_cache().bytes();
+    other.predict(data::arrays(rows.inputs()));
+    EXPECT_GT(step_cache().bytes(), alone);
+    EXPECT_EQ(hits_of(call), 1);
+    EXPECT_EQ(step_cache().bytes(), alone);
+  }
+}
+
 TEST(StepCache, HoldsSoMuchAndNoMore) {
   step_cache().drop_all();
   const Rows rows(32, 8);
