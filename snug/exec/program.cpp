@@ -65,6 +65,20 @@ bool Program::compile(const std::function<bool()>& goes_on) {
   return compiled_ = true;
 }
 
+void Program::rest() {
+  for (const Task& task : instance_.tasks) {
+    if (task.kernel) task.kernel->rest();
+    if (task.rest) task.rest->rest();
+  }
+}
+
+void Program::wake() {
+  for (const Task& task : instance_.tasks) {
+    if (task.kernel) task.kernel->wake();
+    if (task.rest) task.rest->wake();
+  }
+}
+
 int64_t Program::bytes_to_bind() const {
   constexpr int64_t kOfAStep = 640;  // Measured on nets of 20 to 120 layers, two lanes.
   int64_t bytes = 0;

@@ -66,6 +66,11 @@ class Kernel {
   // Creates what the runs of that many lanes need. May allocate; run() may not.
   virtual void compile(int /*lanes*/) {}
 
+  // Of a compiled one that is kept for later: between rest() and wake() it does not run, and
+  // nothing of it may slow the process down.
+  virtual void rest() noexcept {}
+  virtual void wake() noexcept {}
+
   virtual void run(const Run& run) const noexcept = 0;
 };
 

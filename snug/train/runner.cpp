@@ -206,6 +206,17 @@ void Runner::forget_borrowed() {
   }
 }
 
+void Runner::rest() {
+  forget_borrowed();
+  for (const auto& program : programs_) program->rest();
+  if (late_) late_->rest();
+}
+
+void Runner::wake() {
+  for (const auto& program : programs_) program->wake();
+  if (late_) late_->wake();
+}
+
 bool Runner::stands_where_bound() const {
   for (size_t i = 0; i < step_.variables.size(); ++i) {
     const Variable& variable = *step_.variables[i].first;

@@ -45,13 +45,14 @@ std::optional<BoundStep> StepCache::take(const Network& owner, const std::string
   }
   if (taken.empty() || !taken.front().step.runner().stands_where_bound()) return std::nullopt;
   ++hits_;
+  taken.front().step.runner().wake();
   return std::move(taken.front().step);
 }
 
 void StepCache::put(const Network& owner, std::string key, BoundStep step) {
   const int64_t bytes = step.bytes();
   if (bytes > kMostBytes) return;
-  step.runner().forget_borrowed();
+  step.runner().rest();
   List one, dropped;
   one.push_front({&owner, std::move(key), std::move(step), bytes});
   const std::scoped_lock lock(mutex_);

@@ -1,8 +1,10 @@
 #include "snug/train/step_cache.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -10,6 +12,7 @@
 
 #include "snug/base/memory.h"
 #include "snug/base/threads.h"
+#include "snug/nn/convolution.h"
 #include "snug/nn/dropout.h"
 #include "snug/nn/metrics.h"
 #include "snug/nn/preprocessing.h"
@@ -372,6 +375,30 @@ TEST(StepCache, InAParallelRegionItIsAnotherStep) {
 #pragma omp parallel for num_threads(2)
   for (int i = 0; i < 4; ++i) expect_wanted(i);
   EXPECT_EQ(hits_of([&] { expect_wanted(0); }), 1);
+}
+
+int parts_in_openmp() {
+  std::atomic<int> parts = 0;
+  parallel_parts(2, [&](int) { parts += omp_in_parallel(); });
+  return parts;
+}
+
+// oneDNN's own threads are in nobody's way between two calls.
+TEST(StepCache, KeepsNoOpenmpRegions) {
+  const Rows rows(1, 64 * 64 * 16);
+  Sequential model({Input({64, 64, 16}), Conv2D(32, {5, 5}, {.strides = 2}), Flatten()});
+  const auto predict = [&] {
+    int inside = 0;
+    model.predict(data::arrays(Array(rows.x.data(), {1, 64, 64, 16})),
+                  [&](int, int64_t, const Tensor&) { inside += parts_in_openmp(); },
+                  {.threads = 2});
+    return inside;
+  };
+  const int inside = predict();
+  if (inside == 0) GTEST_SKIP() << "no primitive here has threads of its own";
+  EXPECT_EQ(parts_in_openmp(), 0);
+  EXPECT_EQ(hits_of([&] { EXPECT_EQ(predict(), inside); }), 1);
+  EXPECT_EQ(parts_in_openmp(), 0);
 }
 
 // Who asks for a step reads the layers only: another thread may do the same.
