@@ -177,6 +177,29 @@ TEST(StepCache, ALayerOfOnesOwnIsAskedEachTime) {
   EXPECT_EQ(model.predict(data::arrays(rows.inputs()))[0], std::vector<float>(32));
 }
 
+// A network that is used as a layer, of a class of one's own.
+class ScaledNetwork final : public Network {
+ public:
+  ScaledNetwork() {
+    add(Input({8}));
+    add(Dense(1));
+  }
+  Values call(Tracer& tracer, const Values& in) override {
+    return {Network::call(tracer, in)[0] * by};
+  }
+  double by = 1;
+};
+
+TEST(StepCache, ANetworkOfOnesOwnIsAskedEachTime) {
+  const Rows rows(4, 8);
+  const auto scaled = std::make_shared<ScaledNetwork>();
+  Sequential model({Input({8}), Layer(scaled)});
+  const auto predict = [&] { return model.predict(data::arrays(rows.inputs()))[0]; };
+  EXPECT_NE(predict(), std::vector<float>(4));
+  scaled->by = 0;
+  EXPECT_EQ(predict(), std::vector<float>(4));
+}
+
 // Arrays are borrowed: those of the call before are gone, or are not where rows may be written.
 TEST(StepCache, KeepsNothingOfTheCallersArrays) {
   Sequential model = regression_model(8);

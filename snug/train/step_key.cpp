@@ -94,6 +94,7 @@ class KeyWriter final : public SettingVisitor {
 };
 
 void add_layer(KeyWriter& key, LayerDefinition& layer) {
+  key.expect_known(layer);
   key.add(bool(layer.trainable));
   // A name decides random draws, a weight what is bound.
   key.add(std::string_view(layer.name));
