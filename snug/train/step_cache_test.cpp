@@ -200,6 +200,29 @@ TEST(StepCache, ANetworkOfOnesOwnIsAskedEachTime) {
   EXPECT_EQ(predict(), std::vector<float>(4));
 }
 
+// Has its losses summed up from its first batch on.
+class SumsUp final : public Callback {
+ public:
+  explicit SumsUp(Model& model) : model_(model) {}
+  void on_test_begin() override { model_.compiled().loss(0)->reduction = "sum"; }
+
+ private:
+  Model& model_;
+};
+
+// What callbacks change after a step was planned is not what it was planned from.
+TEST(StepCache, OfAModelThatItsCallbacksChangeNothingIsKept) {
+  const Rows rows(32, 8);
+  Sequential model = regression_model(8);
+  const auto loss = [&](const EvaluateOptions& options = {}) {
+    return model.evaluate(rows.regression(), options).at("loss");
+  };
+  const double mean = loss();
+  step_cache().drop_all();
+  EXPECT_EQ(loss({.callbacks = {std::make_shared<SumsUp>(model)}}), mean);
+  EXPECT_EQ(hits_of([&] { EXPECT_NEAR(loss(), mean * 32, mean); }), 0);
+}
+
 // Arrays are borrowed: those of the call before are gone, or are not where rows may be written.
 TEST(StepCache, KeepsNothingOfTheCallersArrays) {
   Sequential model = regression_model(8);
