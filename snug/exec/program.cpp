@@ -65,6 +65,16 @@ bool Program::compile(const std::function<bool()>& goes_on) {
   return compiled_ = true;
 }
 
+int64_t Program::kernel_bytes() const {
+  constexpr int64_t kOfAKernel = 16 << 10;
+  int64_t bytes = 0;
+  for (const Task& task : instance_.tasks) {
+    for (const Kernel* kernel : {task.kernel.get(), task.rest.get()})
+      bytes += kernel != nullptr ? kOfAKernel + kernel->compiled_bytes() : 0;
+  }
+  return bytes;
+}
+
 void Program::rest() {
   for (const Task& task : instance_.tasks) {
     if (task.kernel) task.kernel->rest();

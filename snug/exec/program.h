@@ -61,6 +61,8 @@ class Program {
   // each: when it says no, the others are left, and so says the result; such a program never runs.
   bool compile(const std::function<bool()>& goes_on = {});
   size_t kernel_count() const;
+  // At most about what the compiled kernels hold.
+  int64_t kernel_bytes() const;
   // See Kernel: of all of them, once compiled.
   void rest();
   void wake();

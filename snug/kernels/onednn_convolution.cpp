@@ -192,6 +192,11 @@ void OnednnConvolution::compile(int lanes) {
   if (reorder_) reorder_->compile(lanes);
 }
 
+int64_t OnednnConvolution::compiled_bytes() const {
+  return larger_.compiled_bytes() + (smaller_ ? smaller_->compiled_bytes() : 0) +
+         (reorder_ ? reorder_->compiled_bytes() : 0);
+}
+
 void OnednnConvolution::rest() noexcept {
   larger_.rest();
   if (smaller_) smaller_->rest();

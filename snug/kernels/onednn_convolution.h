@@ -65,6 +65,7 @@ class OnednnConvolution {
   const char* reorder_implementation() const { return reorder_ ? reorder_->implementation() : ""; }
 
   void compile(int lanes);
+  int64_t compiled_bytes() const;
   void rest() noexcept;
   void wake() noexcept;
 

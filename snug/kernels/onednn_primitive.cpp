@@ -88,6 +88,11 @@ void OnednnPrimitive::compile(int lanes) {
   wake();
 }
 
+int64_t OnednnPrimitive::compiled_bytes() const {
+  constexpr int64_t kOfAPrimitive = 64 << 10, kOfALane = 4 << 10;
+  return kOfAPrimitive + kOfALane * static_cast<int64_t>(compiled_->lanes.size());
+}
+
 void OnednnPrimitive::rest() noexcept { compiled_->regions.reset(); }
 
 void OnednnPrimitive::wake() noexcept {

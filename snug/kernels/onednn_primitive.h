@@ -40,6 +40,9 @@ class OnednnPrimitive {
   // Makes the machine code and what each lane needs. Called once, before the first run.
   void compile(int lanes);
 
+  // At most about what compile() took: the library's objects and machine code.
+  int64_t compiled_bytes() const;
+
   // Between two runs that are far apart: its own threads, if it has several, count for nobody's
   // choice of a team (OpenmpRegions). wake() before the next run.
   void rest() noexcept;

@@ -78,6 +78,9 @@ class LibraryConvolution final : public Kernel {
     convolution_.compile(lanes);
     if (preparing_) preparing_->compile(lanes);
   }
+  int64_t compiled_bytes() const override {
+    return convolution_.compiled_bytes() + (preparing_ ? preparing_->compiled_bytes() : 0);
+  }
   void rest() noexcept override {
     convolution_.rest();
     if (preparing_) preparing_->rest();
@@ -121,6 +124,7 @@ class LibraryWeightsGradient final : public Kernel {
   size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
   bool accumulates() const override { return true; }
   void compile(int lanes) override { convolution_.compile(lanes); }
+  int64_t compiled_bytes() const override { return convolution_.compiled_bytes(); }
   void rest() noexcept override { convolution_.rest(); }
   void wake() noexcept override { convolution_.wake(); }
 

@@ -125,6 +125,10 @@ class LibraryProduct final : public Kernel {
     if (adding_) adding_->compile(lanes);
     if (rest_) rest_->compile(1);
   }
+  int64_t compiled_bytes() const override {
+    return matmul_.compiled_bytes() + (adding_ ? adding_->compiled_bytes() : 0) +
+           (rest_ ? rest_->compiled_bytes() : 0);
+  }
   void rest() noexcept override {
     matmul_.rest();
     if (adding_) adding_->rest();

@@ -186,6 +186,12 @@ size_t Runner::kernel_count() const {
   return count;
 }
 
+int64_t Runner::kernel_bytes() const {
+  int64_t bytes = late_ ? late_->kernel_bytes() : 0;
+  for (const auto& program : programs_) bytes += program->kernel_bytes();
+  return bytes;
+}
+
 void Runner::bind(std::byte* arena, SpillQueue* spill) {
   ++bindings_;
   arena_ = arena;

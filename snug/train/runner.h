@@ -88,6 +88,8 @@ class Runner {
   // says the result.
   bool compile(const std::function<bool()>& goes_on = {});
   size_t kernel_count() const;
+  // At most about what the compiled kernels hold.
+  int64_t kernel_bytes() const;
   // Binds all programs to the arena and to the variables' memory; they must have values. `spill`
   // has file_bytes(), where that is not 0.
   void bind(std::byte* arena, SpillQueue* spill = nullptr);

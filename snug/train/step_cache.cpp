@@ -2,14 +2,10 @@
 
 #include <utility>
 
-#include "snug/base/bytes.h"
-
 namespace snug {
 
 int64_t BoundStep::bytes() const {
-  constexpr int64_t kOfAKernel = 16_KiB;
-  return static_cast<int64_t>(arena.bytes()) + runner().bytes_to_bind() +
-         static_cast<int64_t>(runner().kernel_count()) * kOfAKernel;
+  return static_cast<int64_t>(arena.bytes()) + runner().bytes_to_bind() + runner().kernel_bytes();
 }
 
 // What is taken out is destroyed by the caller, outside of the lock: it takes a while.
