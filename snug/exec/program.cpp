@@ -65,6 +65,30 @@ bool Program::compile(const std::function<bool()>& goes_on) {
   return compiled_ = true;
 }
 
+int64_t Program::kernel_bytes() const {
+  constexpr int64_t kOfAKernel = 16 << 10;
+  int64_t bytes = 0;
+  for (const Task& task : instance_.tasks) {
+    for (const Kernel* kernel : {task.kernel.get(), task.rest.get()})
+      bytes += kernel != nullptr ? kOfAKernel + kernel->compiled_bytes() : 0;
+  }
+  return bytes;
+}
+
+void Program::rest() {
+  for (const Task& task : instance_.tasks) {
+    if (task.kernel) task.kernel->rest();
+    if (task.rest) task.rest->rest();
+  }
+}
+
+void Program::wake() {
+  for (const Task& task : instance_.tasks) {
+    if (task.kernel) task.kernel->wake();
+    if (task.rest) task.rest->wake();
+  }
+}
+
 int64_t Program::bytes_to_bind() const {
   constexpr int64_t kOfAStep = 640;  // Measured on nets of 20 to 120 layers, two lanes.
   int64_t bytes = 0;

@@ -61,6 +61,11 @@ class Program {
   // each: when it says no, the others are left, and so says the result; such a program never runs.
   bool compile(const std::function<bool()>& goes_on = {});
   size_t kernel_count() const;
+  // At most about what the compiled kernels hold.
+  int64_t kernel_bytes() const;
+  // See Kernel: of all of them, once compiled.
+  void rest();
+  void wake();
   // About what bind() adds to the heap.
   int64_t bytes_to_bind() const;
   // Compiles the kernels and binds them to an arena of arena_bytes() and to the memory of each

@@ -66,6 +66,14 @@ class Kernel {
   // Creates what the runs of that many lanes need. May allocate; run() may not.
   virtual void compile(int /*lanes*/) {}
 
+  // At most about what compile() took beside this object.
+  virtual int64_t compiled_bytes() const { return 0; }
+
+  // Of a compiled one that is kept for later: between rest() and wake() it does not run, and
+  // nothing of it may slow the process down.
+  virtual void rest() noexcept {}
+  virtual void wake() noexcept {}
+
   virtual void run(const Run& run) const noexcept = 0;
 };
 

@@ -192,6 +192,23 @@ void OnednnConvolution::compile(int lanes) {
   if (reorder_) reorder_->compile(lanes);
 }
 
+int64_t OnednnConvolution::compiled_bytes() const {
+  return larger_.compiled_bytes() + (smaller_ ? smaller_->compiled_bytes() : 0) +
+         (reorder_ ? reorder_->compiled_bytes() : 0);
+}
+
+void OnednnConvolution::rest() noexcept {
+  larger_.rest();
+  if (smaller_) smaller_->rest();
+  if (reorder_) reorder_->rest();
+}
+
+void OnednnConvolution::wake() noexcept {
+  larger_.wake();
+  if (smaller_) smaller_->wake();
+  if (reorder_) reorder_->wake();
+}
+
 bool OnednnConvolution::prepare(int lane, const float* kernel, void* library,
                                 void* scratch) const noexcept {
   if (direction_ == ConvolutionDirection::weights_gradient) return false;

@@ -65,6 +65,9 @@ class OnednnConvolution {
   const char* reorder_implementation() const { return reorder_ ? reorder_->implementation() : ""; }
 
   void compile(int lanes);
+  int64_t compiled_bytes() const;
+  void rest() noexcept;
+  void wake() noexcept;
 
   // Reads a Keras kernel, writes `library`, all of its weights_bytes(). Each lane may prepare
   // weights of its own.

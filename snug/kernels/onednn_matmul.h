@@ -24,6 +24,9 @@ class OnednnMatmul {
   const char* implementation() const { return primitive_.implementation(); }
   bool allocates() const { return primitive_.allocates(); }
   void compile(int lanes) { primitive_.compile(lanes); }
+  int64_t compiled_bytes() const { return primitive_.compiled_bytes(); }
+  void rest() noexcept { primitive_.rest(); }
+  void wake() noexcept { primitive_.wake(); }
 
   // `bias` is read only if the shape has one.
   [[nodiscard]] bool run(int lane, const float* a, const float* b, const float* bias, float* c,

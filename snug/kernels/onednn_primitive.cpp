@@ -42,7 +42,7 @@ struct alignas(64) OnednnPrimitive::Lane {
 struct OnednnPrimitive::Compiled {
   Primitive primitive;
   std::vector<std::unique_ptr<Lane>> lanes;
-  std::optional<OpenmpRegions> regions;  // That a run opens, with several threads.
+  std::optional<OpenmpRegions> regions;  // That a run opens, with several threads, while awake.
 };
 
 OnednnPrimitive::OnednnPrimitive(OnednnDescriptor descriptor, std::vector<Argument> arguments,
@@ -74,7 +74,6 @@ void OnednnPrimitive::compile(int lanes) {
   dnnl_primitive_t primitive = nullptr;
   check_onednn(dnnl_primitive_create(&primitive, descriptor_.get()), "primitive_create");
   compiled->primitive.reset(primitive);
-  if (threads_ > 1) compiled->regions.emplace();
   for (int i = 0; i < lanes; ++i) {
     auto lane = std::make_unique<Lane>();
     dnnl_stream_t stream = nullptr;
@@ -86,6 +85,18 @@ void OnednnPrimitive::compile(int lanes) {
   }
   compiled_ = std::move(compiled);
   descriptor_.reset();
+  wake();
+}
+
+int64_t OnednnPrimitive::compiled_bytes() const {
+  constexpr int64_t kOfAPrimitive = 64 << 10, kOfALane = 4 << 10;
+  return kOfAPrimitive + kOfALane * static_cast<int64_t>(compiled_->lanes.size());
+}
+
+void OnednnPrimitive::rest() noexcept { compiled_->regions.reset(); }
+
+void OnednnPrimitive::wake() noexcept {
+  if (threads_ > 1) compiled_->regions.emplace();
 }
 
 // No wait on the stream: on the CPU with OpenMP, execute returns when the work is done.

@@ -40,6 +40,14 @@ class OnednnPrimitive {
   // Makes the machine code and what each lane needs. Called once, before the first run.
   void compile(int lanes);
 
+  // At most about what compile() took: the library's objects and machine code.
+  int64_t compiled_bytes() const;
+
+  // Between two runs that are far apart: its own threads, if it has several, count for nobody's
+  // choice of a team (OpenmpRegions). wake() before the next run.
+  void rest() noexcept;
+  void wake() noexcept;
+
   // `pointers` in the order of the arguments; neither they nor the scratch may overlap. False when
   // oneDNN refuses, or when this has several threads but is called inside a parallel region.
   bool run(int lane, std::initializer_list<const void*> pointers, void* scratch) const noexcept;

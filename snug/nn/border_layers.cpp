@@ -13,7 +13,7 @@ void visit_sides(SettingVisitor& visitor, std::string_view name, Sides& sides) {
   visitor.visit(name, list);
   if (list.empty() || list.size() > 2)
     throw Error("{}: expected one number or two, got {}", name, list.size());
-  sides = {list.front(), list.back()};
+  put_if_changed(sides, {list.front(), list.back()});
 }
 
 Sides sides_of(const std::vector<int64_t>& list, std::string_view name) {
@@ -28,10 +28,10 @@ void visit_sides(SettingVisitor& visitor, std::string_view name, Sides2D& sides)
                                             {sides.horizontal.before, sides.horizontal.after}};
   visitor.visit(name, rows);
   if (rows.size() == 2) {
-    sides = {sides_of(rows[0], name), sides_of(rows[1], name)};
+    put_if_changed(sides, {sides_of(rows[0], name), sides_of(rows[1], name)});
   } else if (rows.size() == 1) {
     const Sides both = sides_of(rows[0], name);
-    sides = {Sides(both.before), Sides(both.after)};
+    put_if_changed(sides, {Sides(both.before), Sides(both.after)});
   } else {
     throw Error("{}: expected {{{{top, bottom}}, {{left, right}}}}, got {} lists", name,
                 rows.size());

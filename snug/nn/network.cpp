@@ -8,6 +8,7 @@
 
 #include "snug/base/error.h"
 #include "snug/base/nearest_word.h"
+#include "snug/nn/visit_settings.h"
 
 namespace snug {
 
@@ -17,7 +18,7 @@ void InputLayer::settings(SettingVisitor& visitor) {
   visitor.visit("shape", row);
   Shape shape{kRows};
   for (const int64_t extent : row) shape.push_back(extent);
-  type.shape = shape;
+  put_if_changed(type.shape, shape);
 }
 
 Input::Input(const Shape& row, const InputOptions& options) : Layer(nullptr) {
@@ -317,9 +318,11 @@ void Network::set_paths_inside(const LayerDefinition& owner, const std::string& 
       network != nullptr ? network->named_layers() : layers_inside(owner);
   name_layers(owner, all);
   for (const LayerPtr& layer : all) {
-    layer->path = prefix + layer->name;
-    for (const VariablePtr& variable : layer->own_variables())
-      variable->set_path(layer->path + "/" + variable->name());
+    put_if_changed(layer->path, prefix + layer->name);
+    for (const VariablePtr& variable : layer->own_variables()) {
+      const std::string path = layer->path + "/" + variable->name();
+      if (variable->path() != path) variable->set_path(path);
+    }
     set_paths_inside(*layer, layer->path + "/");
   }
 }

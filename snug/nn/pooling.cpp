@@ -23,9 +23,10 @@ class Pooling final : public UnaryLayer {
   void settings(SettingVisitor& visitor) override {
     visit_size(visitor, "pool_size", size_);
     visitor.visit("padding", options_.padding);
-    Size strides = options_.strides.value_or(size_);
+    const Size given = options_.strides.value_or(size_);
+    Size strides = given;
     visit_size(visitor, "strides", strides);
-    options_.strides = strides;
+    if (!(strides == given)) options_.strides = strides;
     visit_data_format(visitor);
   }
 

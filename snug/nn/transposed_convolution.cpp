@@ -43,11 +43,11 @@ class TransposedDefinition final : public UnaryLayer {
     std::optional<std::vector<int64_t>> list;
     if (padding) list = {padding->height, padding->width};
     visitor.visit("output_padding", list);
-    padding.reset();
-    if (!list) return;
-    if (list->empty() || list->size() > 2)
+    if (list && (list->empty() || list->size() > 2))
       throw Error("output_padding: expected one number or two, got {}", list->size());
-    padding = Size2D(list->front(), list->back());
+    std::optional<Size2D> seen;
+    if (list) seen = Size2D(list->front(), list->back());
+    put_if_changed(padding, seen);
   }
 
   ImageWindow window() const {

@@ -6,7 +6,7 @@ void visit_size(SettingVisitor& visitor, std::string_view name, int64_t& size) {
   std::vector<int64_t> list = {size};
   visitor.visit(name, list);
   if (list.size() != 1) throw Error("{}: expected one number, got {}", name, list.size());
-  size = list[0];
+  put_if_changed(size, list[0]);
 }
 
 void visit_size(SettingVisitor& visitor, std::string_view name, Size2D& size) {
@@ -14,7 +14,7 @@ void visit_size(SettingVisitor& visitor, std::string_view name, Size2D& size) {
   visitor.visit(name, list);
   if (list.empty() || list.size() > 2)
     throw Error("{}: expected one number or two, got {}", name, list.size());
-  size = {list.front(), list.back()};
+  put_if_changed(size, {list.front(), list.back()});
 }
 
 void visit_initializer(SettingVisitor& visitor, std::string_view name, InitializerPtr& object) {

@@ -9,6 +9,13 @@
 
 namespace snug {
 
+// Puts back what a visitor has seen in another form; writes nothing where it was only read, as
+// several threads may.
+template <typename T>
+void put_if_changed(T& setting, const T& seen) {
+  if (!(setting == seen)) setting = seen;
+}
+
 // Lists of one number, and of two; a single number stands for both. Throws Error that names the
 // setting for a list of another length.
 void visit_size(SettingVisitor& visitor, std::string_view name, int64_t& size);

@@ -78,6 +78,17 @@ class LibraryConvolution final : public Kernel {
     convolution_.compile(lanes);
     if (preparing_) preparing_->compile(lanes);
   }
+  int64_t compiled_bytes() const override {
+    return convolution_.compiled_bytes() + (preparing_ ? preparing_->compiled_bytes() : 0);
+  }
+  void rest() noexcept override {
+    convolution_.rest();
+    if (preparing_) preparing_->rest();
+  }
+  void wake() noexcept override {
+    convolution_.wake();
+    if (preparing_) preparing_->wake();
+  }
 
   // The primitives were made for these sizes; what could fail has failed then.
   void run(const Run& run) const noexcept override {
@@ -113,6 +124,9 @@ class LibraryWeightsGradient final : public Kernel {
   size_t scratch_bytes() const override { return convolution_.scratch_bytes(); }
   bool accumulates() const override { return true; }
   void compile(int lanes) override { convolution_.compile(lanes); }
+  int64_t compiled_bytes() const override { return convolution_.compiled_bytes(); }
+  void rest() noexcept override { convolution_.rest(); }
+  void wake() noexcept override { convolution_.wake(); }
 
   // The last step, from the library's format to Keras's, always adds: a second primitive that does
   // not would cost more than the zeros.

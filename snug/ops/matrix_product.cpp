@@ -125,6 +125,20 @@ class LibraryProduct final : public Kernel {
     if (adding_) adding_->compile(lanes);
     if (rest_) rest_->compile(1);
   }
+  int64_t compiled_bytes() const override {
+    return matmul_.compiled_bytes() + (adding_ ? adding_->compiled_bytes() : 0) +
+           (rest_ ? rest_->compiled_bytes() : 0);
+  }
+  void rest() noexcept override {
+    matmul_.rest();
+    if (adding_) adding_->rest();
+    if (rest_) rest_->rest();
+  }
+  void wake() noexcept override {
+    matmul_.wake();
+    if (adding_) adding_->wake();
+    if (rest_) rest_->wake();
+  }
 
   // The primitives were made for these sizes; what could fail has failed then.
   void run(const Run& run) const noexcept override {

@@ -72,6 +72,8 @@ class FaultyOp final : public Op, ElementwiseBlock {
       inner_->prepare(run, prepared);
     }
     void compile(int lanes) override { inner_->compile(lanes); }
+    void rest() noexcept override { inner_->rest(); }
+    void wake() noexcept override { inner_->wake(); }
     void run(const Run& run) const noexcept override {
       inner_->run(run);
       op_.strike(run.output(), 0, size_, run);

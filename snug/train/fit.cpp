@@ -6,6 +6,7 @@
 #include "snug/base/error.h"
 #include "snug/base/log.h"
 #include "snug/train/progress.h"
+#include "snug/train/step_cache.h"
 
 namespace snug {
 namespace {
@@ -38,15 +39,19 @@ class RateScope {
 // they have told the plan that they take.
 class LeftScope {
  public:
-  LeftScope(Compiled& compiled, const std::optional<int64_t>& left) : compiled_(compiled) {
+  LeftScope(Compiled& compiled, const std::optional<int64_t>& left)
+      : compiled_(compiled), around_(compiled.left_bytes()) {
     compiled_.set_left_bytes(left);
+    if (left) nothing_kept_.emplace();
   }
-  ~LeftScope() { compiled_.set_left_bytes(std::nullopt); }
+  ~LeftScope() { compiled_.set_left_bytes(around_); }
   LeftScope(const LeftScope&) = delete;
   LeftScope& operator=(const LeftScope&) = delete;
 
  private:
   Compiled& compiled_;
+  std::optional<int64_t> around_;  // Of a fit that this one runs in a callback of.
+  std::optional<NothingKept> nothing_kept_;
 };
 
 bool any_wants_logs(const std::vector<CallbackPtr>& callbacks) {

@@ -62,6 +62,7 @@ void ForwardPass::bind() {
                          .stager = &*stager_,
                          .weights = model_.weights(),
                          .name = name()});
+  key_ = key();  // Before callbacks may change anything.
   plan_ = std::move(setup.plan);
   Runner& runner = *plan_.validation;
   model_.ensure_weights(0);
@@ -94,9 +95,9 @@ std::optional<std::string> ForwardPass::key() const {
 }
 
 bool ForwardPass::take_step() {
-  const std::optional<std::string> wanted = key();
-  if (!wanted) return false;
-  std::optional<BoundStep> step = step_cache().take(model_.network(), *wanted);
+  key_ = key();
+  if (!key_) return false;
+  std::optional<BoundStep> step = step_cache().take(model_.network(), *key_);
   if (!step) return false;
   Stager stager(data_, {.batch_size = step->runner().programs().at(0)->rows()});
   if (stager.can_borrow(step->runner().step()) != step->runner().borrows_inputs()) return false;
@@ -107,12 +108,11 @@ bool ForwardPass::take_step() {
 }
 
 void ForwardPass::keep_step() try {
-  std::optional<std::string> own = key();
-  if (!own || !plan_.validation) return;
+  if (!key_ || !plan_.validation || key() != key_) return;
   stager_.reset();
   BoundStep step{std::move(plan_), std::move(arena_)};
   if (options_.memory > 0 || BoundStep::is_little(step.bytes(), step.plan.budget_bytes))
-    step_cache().put(model_.network(), std::move(*own), std::move(step));
+    step_cache().put(model_.network(), std::move(*key_), std::move(step));
 } catch (const std::bad_alloc&) {
   // What there is no memory for is not kept.
 }
@@ -129,6 +129,8 @@ void ForwardPass::check_options(const Source& data) const {
 }
 
 void ForwardPass::run(const Visit& visit) {
+  std::optional<NothingKept> nothing_kept;
+  if (options_.memory > 0) nothing_kept.emplace();
   for (const CallbackPtr& callback : options_.callbacks)
     what_ == What::evaluate ? callback->on_test_begin() : callback->on_predict_begin();
   if (!stager_) return;

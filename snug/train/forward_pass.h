@@ -43,6 +43,7 @@ class ForwardPass {
   What what_;
   std::optional<Stager> stager_;  // None where there are no rows.
   FitPlan plan_;
+  std::optional<std::string> key_;  // Of what its step was planned from.
   Arena arena_;
 };
 

@@ -186,6 +186,12 @@ size_t Runner::kernel_count() const {
   return count;
 }
 
+int64_t Runner::kernel_bytes() const {
+  int64_t bytes = late_ ? late_->kernel_bytes() : 0;
+  for (const auto& program : programs_) bytes += program->kernel_bytes();
+  return bytes;
+}
+
 void Runner::bind(std::byte* arena, SpillQueue* spill) {
   ++bindings_;
   arena_ = arena;
@@ -204,6 +210,17 @@ void Runner::forget_borrowed() {
       for (const auto& program : programs_) program->bind_borrowed(value, nullptr);
     }
   }
+}
+
+void Runner::rest() {
+  forget_borrowed();
+  for (const auto& program : programs_) program->rest();
+  if (late_) late_->rest();
+}
+
+void Runner::wake() {
+  for (const auto& program : programs_) program->wake();
+  if (late_) late_->wake();
 }
 
 bool Runner::stands_where_bound() const {

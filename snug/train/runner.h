@@ -88,14 +88,18 @@ class Runner {
   // says the result.
   bool compile(const std::function<bool()>& goes_on = {});
   size_t kernel_count() const;
+  // At most about what the compiled kernels hold.
+  int64_t kernel_bytes() const;
   // Binds all programs to the arena and to the variables' memory; they must have values. `spill`
   // has file_bytes(), where that is not 0.
   void bind(std::byte* arena, SpillQueue* spill = nullptr);
 
   // Once bound, for a step that is kept for later calls: whether inputs come from the caller's
-  // memory, which forget_borrowed() forgets; whether each variable stands where it stood.
+  // memory, which rest() forgets; whether each variable stands where it stood. Between rest() and
+  // wake() it does not run, and costs nothing but memory.
   bool borrows_inputs() const { return options_.borrow_inputs; }
-  void forget_borrowed();
+  void rest();
+  void wake();
   bool stands_where_bound() const;
 
  private:
@@ -106,6 +110,7 @@ class Runner {
   std::unique_ptr<Program> make_program(PlannedStep planned) const;
   const Graph& graph() const { return fused_ ? *fused_ : *step_.graph; }
   std::vector<void*> outside() const;
+  void forget_borrowed();
 
   StepGraph step_;
   RunnerOptions options_;

@@ -2,14 +2,10 @@
 
 #include <utility>
 
-#include "snug/base/bytes.h"
-
 namespace snug {
 
 int64_t BoundStep::bytes() const {
-  constexpr int64_t kOfAKernel = 16_KiB;
-  return static_cast<int64_t>(arena.bytes()) + runner().bytes_to_bind() +
-         static_cast<int64_t>(runner().kernel_count()) * kOfAKernel;
+  return static_cast<int64_t>(arena.bytes()) + runner().bytes_to_bind() + runner().kernel_bytes();
 }
 
 // What is taken out is destroyed by the caller, outside of the lock: it takes a while.
@@ -45,16 +41,18 @@ std::optional<BoundStep> StepCache::take(const Network& owner, const std::string
   }
   if (taken.empty() || !taken.front().step.runner().stands_where_bound()) return std::nullopt;
   ++hits_;
+  taken.front().step.runner().wake();
   return std::move(taken.front().step);
 }
 
 void StepCache::put(const Network& owner, std::string key, BoundStep step) {
   const int64_t bytes = step.bytes();
   if (bytes > kMostBytes) return;
-  step.runner().forget_borrowed();
+  step.runner().rest();
   List one, dropped;
   one.push_front({&owner, std::move(key), std::move(step), bytes});
   const std::scoped_lock lock(mutex_);
+  if (closed_ > 0) return;
   of_owner_.emplace(&owner, one.begin());
   kept_.splice(kept_.begin(), one);
   bytes_ += bytes;
@@ -74,6 +72,11 @@ void StepCache::drop_all() {
   dropped.swap(kept_);
   of_owner_.clear();
   bytes_ = 0;
+}
+
+void StepCache::close() {
+  ++closed_;  // First: who has seen it open has put before drop_all() takes the lock.
+  drop_all();
 }
 
 int64_t StepCache::bytes() const {

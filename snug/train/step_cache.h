@@ -42,6 +42,9 @@ class StepCache {
   // stands beside no plan's.
   void drop(const Network& owner);
   void drop_all();
+  // The same, and until open() is called as often nothing is kept.
+  void close();
+  void open() { --closed_; }
 
   int64_t bytes() const;  // Of all.
   int64_t hits() const;   // Steps that were there when they were asked for.
@@ -62,9 +65,20 @@ class StepCache {
   List kept_;  // The last used first.
   std::unordered_multimap<const Network*, List::iterator> of_owner_;
   int64_t bytes_ = 0;
+  std::atomic<int> closed_ = 0;  // So often.
   std::atomic<int64_t> hits_ = 0;
 };
 
 StepCache& step_cache();
+
+// What runs within a budget: gives back all that is kept, and while it lives nothing is put there,
+// whoever comes with it.
+class NothingKept {
+ public:
+  NothingKept() { step_cache().close(); }
+  ~NothingKept() { step_cache().open(); }
+  NothingKept(const NothingKept&) = delete;
+  NothingKept& operator=(const NothingKept&) = delete;
+};
 
 }  // namespace snug

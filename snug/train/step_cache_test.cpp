@@ -1,19 +1,25 @@
 #include "snug/train/step_cache.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <thread>
 
 #include "snug/base/memory.h"
+#include "snug/base/threads.h"
+#include "snug/nn/convolution.h"
 #include "snug/nn/dropout.h"
 #include "snug/nn/metrics.h"
+#include "snug/nn/preprocessing.h"
 #include "snug/testing/sanitized.h"
 #include "snug/train/callbacks.h"
 #include "snug/train/fit_testing.h"
+#include "snug/train/step_key.h"
 
 namespace snug::testing {
 namespace {
@@ -171,6 +177,52 @@ TEST(StepCache, ALayerOfOnesOwnIsAskedEachTime) {
   EXPECT_EQ(model.predict(data::arrays(rows.inputs()))[0], std::vector<float>(32));
 }
 
+// A network that is used as a layer, of a class of one's own.
+class ScaledNetwork final : public Network {
+ public:
+  ScaledNetwork() {
+    add(Input({8}));
+    add(Dense(1));
+  }
+  Values call(Tracer& tracer, const Values& in) override {
+    return {Network::call(tracer, in)[0] * by};
+  }
+  double by = 1;
+};
+
+TEST(StepCache, ANetworkOfOnesOwnIsAskedEachTime) {
+  const Rows rows(4, 8);
+  const auto scaled = std::make_shared<ScaledNetwork>();
+  Sequential model({Input({8}), Layer(scaled)});
+  const auto predict = [&] { return model.predict(data::arrays(rows.inputs()))[0]; };
+  EXPECT_NE(predict(), std::vector<float>(4));
+  scaled->by = 0;
+  EXPECT_EQ(predict(), std::vector<float>(4));
+}
+
+// Has its losses summed up from its first batch on.
+class SumsUp final : public Callback {
+ public:
+  explicit SumsUp(Model& model) : model_(model) {}
+  void on_test_begin() override { model_.compiled().loss(0)->reduction = "sum"; }
+
+ private:
+  Model& model_;
+};
+
+// What callbacks change after a step was planned is not what it was planned from.
+TEST(StepCache, OfAModelThatItsCallbacksChangeNothingIsKept) {
+  const Rows rows(32, 8);
+  Sequential model = regression_model(8);
+  const auto loss = [&](const EvaluateOptions& options = {}) {
+    return model.evaluate(rows.regression(), options).at("loss");
+  };
+  const double mean = loss();
+  step_cache().drop_all();
+  EXPECT_EQ(loss({.callbacks = {std::make_shared<SumsUp>(model)}}), mean);
+  EXPECT_EQ(hits_of([&] { EXPECT_NEAR(loss(), mean * 32, mean); }), 0);
+}
+
 // Arrays are borrowed: those of the call before are gone, or are not where rows may be written.
 TEST(StepCache, KeepsNothingOfTheCallersArrays) {
   Sequential model = regression_model(8);
@@ -241,6 +293,52 @@ TEST(StepCache, StandsBesideNoBudget) {
             {.epochs = 2, .callbacks = {LambdaCallback(watch)}, .verbose = 0, .memory = 64_MiB});
 }
 
+// Whoever is called while a fit with a budget runs.
+TEST(StepCache, KeepsNothingOfAnyModelWithinABudget) {
+  const Rows rows(32, 8);
+  Sequential model = regression_model(8), other = regression_model(8);
+  const auto calls = [&] {
+    other.predict(data::arrays(rows.inputs()));
+    other.train_on_batch(rows.regression());
+    model.train_on_batch(rows.regression());
+    model.predict(data::arrays(rows.inputs()));
+  };
+  LambdaCallbackOptions watch;
+  watch.on_epoch_end = [&](int, Logs&) {
+    for (int i = 0; i < 2; ++i) calls();
+    EXPECT_TRUE(model.compiled().left_bytes()) << "a fit within took the budget of the one around";
+    EXPECT_EQ(step_cache().bytes(), 0);
+  };
+  model.fit(rows.regression(),
+            {.callbacks = {LambdaCallback(watch)}, .verbose = 0, .memory = 1_GiB});
+  EXPECT_FALSE(model.compiled().left_bytes());
+  calls();
+  EXPECT_GT(step_cache().bytes(), 0);
+  // One that predicts within a budget, too.
+  const auto sink = [&](int, int64_t, const Tensor&) {
+    other.train_on_batch(rows.regression());
+    EXPECT_EQ(step_cache().bytes(), 0);
+  };
+  model.predict(data::arrays(rows.inputs()), sink, {.memory = 64_MiB});
+}
+
+TEST(StepCache, AStepWithABudgetStandsAloneEachTime) {
+  step_cache().drop_all();
+  const Rows rows(32, 8);
+  Sequential model = regression_model(8), other = regression_model(8);
+  const std::vector<std::function<void()>> calls = {
+      [&] { model.train_on_batch(rows.regression(), {.memory = 64_MiB}); },
+      [&] { model.predict(data::arrays(rows.inputs()), {.memory = 64_MiB}); }};
+  for (const auto& call : calls) {
+    call();
+    const int64_t alone = step_cache().bytes();
+    other.predict(data::arrays(rows.inputs()));
+    EXPECT_GT(step_cache().bytes(), alone);
+    EXPECT_EQ(hits_of(call), 1);
+    EXPECT_EQ(step_cache().bytes(), alone);
+  }
+}
+
 TEST(StepCache, HoldsSoMuchAndNoMore) {
   step_cache().drop_all();
   const Rows rows(32, 8);
@@ -308,6 +406,68 @@ TEST(StepCache, InSeveralThreads) {
   // What one thread has left, another runs.
   std::thread([&] { EXPECT_EQ(predict(), wanted); }).join();
   EXPECT_EQ(hits_of([&] { EXPECT_EQ(predict(), wanted); }), 1);
+}
+
+// A model predicts outside and inside a parallel region in turns.
+TEST(StepCache, InAParallelRegionItIsAnotherStep) {
+  const Rows rows(32, 8);
+  Sequential model = noisy_model();
+  const auto predict = [&] { return model.predict(data::arrays(rows.inputs()))[0]; };
+  const std::vector<float> wanted = predict();
+  const auto expect_wanted = [&](int) {
+    EXPECT_EQ(error_of([&] { EXPECT_EQ(predict(), wanted); }), "");
+  };
+  parallel_parts(2, expect_wanted);
+#pragma omp parallel for num_threads(2)
+  for (int i = 0; i < 4; ++i) expect_wanted(i);
+  EXPECT_EQ(hits_of([&] { expect_wanted(0); }), 1);
+}
+
+int parts_in_openmp() {
+  std::atomic<int> parts = 0;
+  parallel_parts(2, [&](int) { parts += omp_in_parallel(); });
+  return parts;
+}
+
+// oneDNN's own threads are in nobody's way between two calls.
+TEST(StepCache, KeepsNoOpenmpRegions) {
+  const Rows rows(1, 64 * 64 * 16);
+  Sequential model({Input({64, 64, 16}), Conv2D(32, {5, 5}, {.strides = 2}), Flatten()});
+  const auto predict = [&] {
+    int inside = 0;
+    model.predict(data::arrays(Array(rows.x.data(), {1, 64, 64, 16})),
+                  [&](int, int64_t, const Tensor&) { inside += parts_in_openmp(); },
+                  {.threads = 2});
+    return inside;
+  };
+  const int inside = predict();
+  if (inside == 0) GTEST_SKIP() << "no primitive here has threads of its own";
+  EXPECT_EQ(parts_in_openmp(), 0);
+  EXPECT_EQ(hits_of([&] { EXPECT_EQ(predict(), inside); }), 1);
+  EXPECT_EQ(parts_in_openmp(), 0);
+}
+
+// Who asks for a step reads the layers only: another thread may do the same.
+TEST(StepCache, KeysAreMadeInSeveralThreads) {
+  const Rows rows(32, 8);
+  const std::vector<double> numbers(8, 2);
+  Sequential model({Input({8}), Normalization({.mean = numbers, .variance = numbers}), Dense(1)});
+  const SourcePtr data = data::arrays(rows.inputs());
+  const auto key = [&] {
+    return step_key({.what = StepCall::What::predict,
+                     .network = &model.network(),
+                     .source = data.get(),
+                     .rows = {32}});
+  };
+  const std::optional<std::string> wanted = key();
+  ASSERT_TRUE(wanted);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 20'000; ++k) ASSERT_EQ(key(), wanted);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
