@@ -318,7 +318,8 @@ TEST(Memory, PassesOfCallbacks) {
   Sequential model({Input({kWide}), Dense(1)});
   model.compile({.optimizer = SGD({.learning_rate = 1e-9}), .loss = "mse"});
   const FitPlan plan = model.plan(data, {.batch_size = 1, .verbose = 0, .memory = 256_MiB});
-  const int64_t tight = plan.needed_bytes() + 64_KiB;
+  // What other tests have left in the heap moves the need by up to 0.3 MiB.
+  const int64_t tight = plan.needed_bytes() + 512_KiB;
   EXPECT_EQ(fit(tight, 256_MiB), 2u);
   const std::string text = message_of<BudgetError>([&] { fit(tight, 0); });
   EXPECT_NE(text.find("while a fit runs, whose budget leaves"), std::string::npos) << text;
