@@ -1,8 +1,10 @@
 #include "snug/nn/symbol_ops.h"
 
 #include <cmath>
+#include <functional>
 
 #include "snug/nn/operation.h"
+#include "snug/nn/operators.h"
 #include "snug/testing/layer_call.h"
 
 namespace snug::testing {

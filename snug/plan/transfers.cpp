@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <unordered_set>
+#include <utility>
+
+#include "snug/plan/schedule.h"
 
 namespace snug {
 namespace {
