@@ -102,8 +102,8 @@ Value expand_dims(Value x, int axis) {
                      x.shape().text());
   Shape shape = x.shape().part(0, at);
   shape.push_back(1);
-  for (const Extent extent : x.shape().part(at, x.shape().rank()).extents())
-    shape.push_back(extent);
+  const Shape rest = x.shape().part(at, x.shape().rank());
+  for (const Extent extent : rest.extents()) shape.push_back(extent);
   return reshape(x, shape);
 }
 

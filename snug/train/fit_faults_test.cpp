@@ -330,10 +330,11 @@ TEST(Faults, InEveryKindOfNodeAreNotCommitted) {
       "{} ran in parts of a budget, {} computed again, {} brought rows, {} spilled, {} were "
       "reproducible\n",
       cut, again, fed, spilled, reproducible);
-  for (const int64_t count : {cut, again, fed, spilled, reproducible}) EXPECT_GT(count, 0);
+  for (const int64_t count : {cut, again, fed, reproducible}) EXPECT_GT(count, 0);
   EXPECT_GT(stopped, fault_count() / 3);
   if (fault_count() >= 500) {
     EXPECT_GT(struck.size(), 30);
+    EXPECT_GT(spilled, 0);  // As the disk is: of 40 it may be none.
   }
 }
 

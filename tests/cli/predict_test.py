@@ -66,6 +66,8 @@ fit: {loss: sparse_categorical_crossentropy, optimizer: {adam: 0.05}, epochs: 30
                 self.command("predict", "run.yaml", "--output", name),
                 cwd=self.folder, capture_output=True, text=True, timeout=120, check=False, preexec_fn=on_a_full_disk,
             )
+            if "Can't set size of SHM" in done.stderr:
+                self.skipTest("clang's OpenMP, which sanitized programs have, starts with a file of its own")
             self.assertEqual(done.returncode, 6, done.stderr)
             self.assertIn(f"{name}.tmp: cannot ", done.stderr)
             self.assertEqual(sorted(self.folder.rglob("*")), before)
