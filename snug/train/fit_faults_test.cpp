@@ -298,7 +298,11 @@ TEST(Faults, InEveryKindOfNodeAreNotCommitted) {
   std::set<std::string> struck, named;
   int64_t stopped = 0;
   int64_t cut = 0, again = 0, fed = 0, spilled = 0, reproducible = 0;
-  for (int64_t seed = 0; seed < fault_count(); ++seed) {
+  // One in fifty spills: of few, some more are made until one has.
+  const auto goes_on = [&](int64_t seed) {
+    return seed < fault_count() || (spilled == 0 && seed < 500);
+  };
+  for (int64_t seed = 0; goes_on(seed); ++seed) {
     std::mt19937_64 random(static_cast<uint64_t>(seed));
     const float value = values[random() % std::size(values)];
     StruckRun run(all[random() % all.size()], random);
@@ -330,11 +334,10 @@ TEST(Faults, InEveryKindOfNodeAreNotCommitted) {
       "{} ran in parts of a budget, {} computed again, {} brought rows, {} spilled, {} were "
       "reproducible\n",
       cut, again, fed, spilled, reproducible);
-  for (const int64_t count : {cut, again, fed, reproducible}) EXPECT_GT(count, 0);
+  for (const int64_t count : {cut, again, fed, spilled, reproducible}) EXPECT_GT(count, 0);
   EXPECT_GT(stopped, fault_count() / 3);
   if (fault_count() >= 500) {
     EXPECT_GT(struck.size(), 30);
-    EXPECT_GT(spilled, 0);  // As the disk is: of 40 it may be none.
   }
 }
 
